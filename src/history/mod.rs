@@ -1,0 +1,1 @@
+//! Append-only JSON lines under a lease, crash-safe.

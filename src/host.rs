@@ -1,0 +1,81 @@
+//! The host: a machine as one value. Every verb of the core takes it first.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::files::{disk::Disk, Files, Identity};
+use crate::net::Sockets;
+use crate::process::Processes;
+
+/// Environment variables, as the caller's runtime has them (a JavaScript `process.env` is not always the process's).
+pub trait Environment: fmt::Debug {
+    /// The variable's value; `None` when it is not set.
+    fn get(&self, name: &str) -> Option<String>;
+    /// `process.cwd()`.
+    fn current_dir(&self) -> PathBuf;
+}
+
+/// A machine, and what this process remembers of it between calls.
+#[derive(Debug, Clone)]
+pub struct Host {
+    pub files: Rc<dyn Files>,
+    pub clock: Rc<dyn Clock>,
+    pub processes: Rc<dyn Processes>,
+    pub sockets: Rc<dyn Sockets>,
+    pub environment: Rc<dyn Environment>,
+    pub memory: Rc<Memory>,
+}
+
+/// What a process remembers between calls. Forgetting it costs time, never correctness.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// When a large lease directory was last swept, by [`Clock::monotonic`].
+    pub swept: RefCell<BTreeMap<(u64, u64), Duration>>,
+}
+
+impl Memory {
+    /// Whether a directory may be swept again: at most once in `every`. Answering yes counts as a sweep.
+    pub fn may_sweep(&self, dir: Identity, now: Duration, every: Duration) -> bool {
+        let mut swept = self.swept.borrow_mut();
+        swept.retain(|_, at| now.saturating_sub(*at) < every);
+        let key = (dir.device, dir.inode);
+        let first = !swept.contains_key(&key);
+        swept.entry(key).or_insert(now);
+        first
+    }
+}
+
+impl Host {
+    /// The machine that this process runs on.
+    pub fn real(environment: Rc<dyn Environment>) -> Host {
+        Host {
+            files: Rc::new(Disk),
+            clock: Rc::new(SystemClock),
+            processes: Rc::new(crate::process::machine::Machine::new(Rc::clone(&environment))),
+            sockets: Rc::new(crate::net::machine::Machine),
+            environment,
+            memory: Rc::default(),
+        }
+    }
+}
+
+/// The process's own environment, for callers without JavaScript.
+#[derive(Debug, Default)]
+pub struct ProcessEnvironment;
+
+impl Environment for ProcessEnvironment {
+    #[expect(clippy::disallowed_methods, reason = "Rust callers have no other environment")]
+    fn get(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "Rust callers have no other current directory")]
+    fn current_dir(&self) -> PathBuf {
+        std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
+    }
+}

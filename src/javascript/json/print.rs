@@ -1,0 +1,121 @@
+//! `JSON.stringify`, the two-space pretty form, the canonical form and its SHA-256.
+
+use sha2::{Digest, Sha256};
+
+use super::{array_index, Object, Value};
+use crate::javascript::collate;
+use crate::javascript::text::Text;
+
+/// `JSON.stringify(value)`: no blanks, numbers as JavaScript prints them, lone surrogates escaped.
+pub fn stringify(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value, None);
+    out
+}
+
+/// `JSON.stringify(value, null, 2)`.
+pub fn pretty(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value, Some(0));
+    out
+}
+
+/// Canonical text: array-index keys ascending, then the other keys in `localeCompare` order, at every depth.
+pub fn canonical(value: &Value) -> String {
+    stringify(&sorted(value))
+}
+
+/// Lower-case hexadecimal SHA-256 of the canonical text in UTF-8.
+pub fn digest(value: &Value) -> String {
+    sha256_hex(canonical(value).as_bytes())
+}
+
+/// Lower-case hexadecimal SHA-256 of bytes.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Object(object) => {
+            let mut members: Vec<_> = object.iter().collect();
+            members.sort_by(|(a, _), (b, _)| match (array_index(a), array_index(b)) {
+                (None, None) => collate::compare_text(a, b),
+                (a, b) => a.unwrap_or(u32::MAX).cmp(&b.unwrap_or(u32::MAX)),
+            });
+            let mut out = Object::new();
+            for (key, value) in members {
+                out.set(key.clone(), sorted(value));
+            }
+            Value::Object(out)
+        }
+        plain => plain.clone(),
+    }
+}
+
+fn write(out: &mut String, value: &Value, indent: Option<usize>) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) if !number.is_finite() => out.push_str("null"),
+        Value::Number(number) => out.push_str(ryu_js::Buffer::new().format(*number)),
+        Value::String(text) => quote(out, text),
+        Value::Array(items) => {
+            list(out, indent, ('[', ']'), items.iter(), write);
+        }
+        Value::Object(object) => list(out, indent, ('{', '}'), object.iter(), |out, (key, value), indent| {
+            quote(out, key);
+            out.push_str(if indent.is_some() { ": " } else { ":" });
+            write(out, value, indent);
+        }),
+    }
+}
+
+fn list<T>(
+    out: &mut String,
+    indent: Option<usize>,
+    (open, close): (char, char),
+    items: impl ExactSizeIterator<Item = T>,
+    item: impl Fn(&mut String, T, Option<usize>),
+) {
+    let inner = indent.map(|depth| depth + 1);
+    let empty = items.len() == 0;
+    out.push(open);
+    for (number, each) in items.enumerate() {
+        if number > 0 {
+            out.push(',');
+        }
+        line(out, inner);
+        item(out, each, inner);
+    }
+    if !empty {
+        line(out, indent);
+    }
+    out.push(close);
+}
+
+fn line(out: &mut String, indent: Option<usize>) {
+    if let Some(depth) = indent {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+    }
+}
+
+fn quote(out: &mut String, text: &Text) {
+    out.push('"');
+    for point in text.points() {
+        match point {
+            0x22 => out.push_str("\\\""),
+            0x5C => out.push_str("\\\\"),
+            0x08 => out.push_str("\\b"),
+            0x0C => out.push_str("\\f"),
+            0x0A => out.push_str("\\n"),
+            0x0D => out.push_str("\\r"),
+            0x09 => out.push_str("\\t"),
+            0..=0x1F | 0xD800..=0xDFFF => out.push_str(&format!("\\u{point:04x}")),
+            _ => out.extend(char::from_u32(point)),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,2 @@
+//! Node's `path` functions on POSIX: lexical, no symbolic links followed.
+//! To be filled: resolve, join, basename, relative, dirname.

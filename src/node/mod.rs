@@ -1,0 +1,1 @@
+//! The binding: the only place that knows JavaScript.

@@ -1,0 +1,1 @@
+//! Evidence about failed agent runs: pure, text in, text out.

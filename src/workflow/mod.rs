@@ -1,0 +1,1 @@
+//! Resume locks, audited recovery, repository evidence.
