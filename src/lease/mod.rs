@@ -1,4 +1,7 @@
 //! No-clobber leases: who may write.
+//!
+//! Ids come from [`Processes::fresh_id`](crate::process::Processes::fresh_id), time from the host's clock, everything
+//! else from its files: a run is a function of what the machine answers, which is what the proofs rely on.
 
 use std::path::PathBuf;
 

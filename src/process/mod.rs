@@ -155,6 +155,11 @@ impl Dependencies for NoDependencies {}
 pub trait Processes: fmt::Debug {
     /// This process.
     fn me(&self) -> Pid;
+    /// A name that nobody else has drawn or will draw: a version 4 UUID. Everything random in a protocol comes from
+    /// here, so that a simulated machine can replay a run exactly.
+    fn fresh_id(&self) -> String {
+        uuid::Uuid::new_v4().to_string()
+    }
     /// The user this process acts as.
     fn effective_uid(&self) -> u32;
     /// `os.hostname()`: the node name of `uname(2)`.
