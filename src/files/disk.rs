@@ -59,6 +59,7 @@ impl Files for Disk {
             Access::ReadWrite => (OFlags::RDWR, 0),
             Access::CreateNew { mode } => (OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode),
             Access::CreateIfMissing { mode } => (OFlags::RDWR | OFlags::CREATE, mode),
+            Access::Append { mode } => (OFlags::RDWR | OFlags::CREATE | OFlags::APPEND, mode),
         };
         open(borrow(dir), name, FILE | flags, mode)
     }

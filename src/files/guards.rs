@@ -138,6 +138,18 @@ impl Dir {
         moved.map_err(to.fail_at("rename", new_name))
     }
 
+    /// [`Dir::move_into`], but an existing target is `EEXIST`.
+    pub fn move_new_into(
+        &self,
+        name: impl AsRef<OsStr>,
+        new_dir: &Dir,
+        new_name: impl AsRef<OsStr>,
+    ) -> Result<()> {
+        let (open, to, new_name) = (&self.open, &new_dir.open, new_name.as_ref());
+        let moved = open.files.rename_new(open.handle, name.as_ref(), to.handle, new_name);
+        moved.map_err(to.fail_at("rename", new_name))
+    }
+
     pub fn unlink(&self, name: impl AsRef<OsStr>) -> Result<()> {
         let (open, name) = (&self.open, name.as_ref());
         open.files.unlink(open.handle, name).map_err(open.fail_at("unlink", name))
@@ -177,6 +189,11 @@ impl Dir {
 impl File {
     pub fn path(&self) -> &Path {
         &self.open.path
+    }
+
+    /// The descriptor's number on a real machine, for a caller's own system call on it.
+    pub fn descriptor(&self) -> i32 {
+        self.open.handle.0
     }
 
     pub fn stat(&self) -> Result<Stat> {

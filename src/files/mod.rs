@@ -11,6 +11,7 @@ pub mod disk;
 mod error;
 mod guards;
 pub mod record;
+mod sharing;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -21,6 +22,7 @@ use std::rc::Rc;
 
 pub use error::PathError;
 pub use guards::{make_dirs, Dir, File};
+pub use sharing::Sharing;
 
 /// An open file or directory, as the machine numbers it. Protocols hold it through [`Dir`] and [`File`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,6 +39,8 @@ pub enum Access {
     CreateNew { mode: u32 },
     /// Open for reading and writing, created when missing. The mode is cut by the umask.
     CreateIfMissing { mode: u32 },
+    /// [`Access::CreateIfMissing`], and whatever is written goes to the file's end, also through the bare descriptor.
+    Append { mode: u32 },
 }
 
 /// What a name or a handle is.
