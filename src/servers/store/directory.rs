@@ -1,0 +1,82 @@
+//! Opening and making the registry's directory.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use nix::errno::Errno;
+
+use super::{Site, Store};
+use crate::files::{Dir, Files, Kind, PathError};
+use crate::host::Host;
+use crate::servers::{Error, Sharing};
+
+impl Site {
+    /// `<coordRoot>/.harnery/servers`
+    pub fn directory(&self) -> PathBuf {
+        self.coord_root.join(".harnery").join("servers")
+    }
+}
+
+impl Store {
+    /// The registry at a site; `None` where there is none yet.
+    ///
+    /// # Errors
+    /// A registry that is a symbolic link; one that cannot be opened.
+    pub fn open(host: &Host, site: &Site) -> Result<Option<Store>, Error> {
+        match Dir::open(&host.files, &site.directory()) {
+            Ok(dir) => Ok(Some(Store { host: host.clone(), dir, sharing: site.sharing })),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(explain(host, error)),
+        }
+    }
+
+    /// The registry at a site, made where there is none yet, with the modes of its sharing.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and a directory that cannot be made.
+    pub fn ensure(host: &Host, site: &Site) -> Result<Store, Error> {
+        let path = site.directory();
+        if let Some(store) = Store::open(host, site)? {
+            return Ok(store);
+        }
+        make(&host.files, &path, site.sharing)?;
+        let dir = Dir::open(&host.files, &path).map_err(|error| explain(host, error))?;
+        Ok(Store { host: host.clone(), dir, sharing: site.sharing })
+    }
+}
+
+/// Create a directory and its missing parents, each with exactly the mode, whatever the umask is.
+fn make(files: &Rc<dyn Files>, path: &Path, sharing: Sharing) -> Result<(), PathError> {
+    let mode = sharing.directory_mode();
+    let errno = |error: &std::io::Error| error.raw_os_error().map(Errno::from_raw);
+    let mut made = files.make_dir(path, mode);
+    if let (Err(error), Some(parent)) = (&made, path.parent()) {
+        if errno(error) == Some(Errno::ENOENT) {
+            make(files, parent, sharing)?;
+            made = files.make_dir(path, mode);
+        }
+    }
+    match made {
+        Ok(()) => {}
+        // Another process was faster: it sees to the mode.
+        Err(error) if errno(&error) == Some(Errno::EEXIST) => return Ok(()),
+        Err(error) => return Err(PathError::new("mkdir", path, error)),
+    }
+    let dir = Dir::open(files, path)?;
+    if dir.stat()?.mode & 0o777 != mode {
+        dir.set_mode(mode)?;
+    }
+    Ok(())
+}
+
+/// A directory that is none is named as what it is, with what to do.
+fn explain(host: &Host, error: PathError) -> Error {
+    match host.files.stat(&error.path) {
+        Ok(stat) if stat.kind == Kind::Symlink => Error::Retained(format!(
+            "server registry {} is a symbolic link; make it a real directory",
+            error.path.display()
+        )),
+        _ => error.into(),
+    }
+}

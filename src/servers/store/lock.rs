@@ -1,0 +1,71 @@
+//! The registry's lock: native processes change the directory one after the other.
+
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use super::Store;
+use crate::clock::Pause;
+use crate::files::{Access, File, Kind, PathError};
+use crate::servers::Error;
+
+pub(super) const NAME: &str = ".registry.lock";
+
+/// Nobody holds the lock for longer than a look and a rename; whoever does is stopped or stuck.
+pub(super) const WAIT: Duration = Duration::from_secs(2);
+
+/// The lock, held until dropped; without a file where the file system has no such locks.
+#[derive(Debug)]
+#[must_use = "the lock is let go when this is dropped"]
+pub(super) struct Locked {
+    _file: Option<File>,
+}
+
+/// Take the lock, or `None` when it could not be had within [`WAIT`].
+pub(super) fn take(store: &Store) -> Result<Option<Locked>, Error> {
+    let clock = &store.host.clock;
+    let end = clock.monotonic() + WAIT;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        let file = open(store)?;
+        match file.try_lock() {
+            // The name may have been given to another file since it was opened: then others hold another lock.
+            Ok(true) if is_current(store, &file)? => return Ok(Some(Locked { _file: Some(file) })),
+            Ok(_) => {}
+            Err(error) if has_no_locks(&error) => return Ok(Some(Locked { _file: None })),
+            Err(error) => return Err(error.into()),
+        }
+        drop(file);
+        if clock.monotonic() >= end {
+            return Ok(None);
+        }
+        clock.pause(&Pause { at_most: pause, wake: Vec::new() });
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+fn open(store: &Store) -> Result<File, Error> {
+    let mode = store.sharing.file_mode();
+    let file = store.dir.open_file(NAME, Access::CreateIfMissing { mode })?;
+    let stat = file.stat()?;
+    if stat.kind != Kind::File {
+        let path = file.path().display();
+        return Err(Error::Retained(format!(
+            "{path} is no plain file; nothing was changed, remove it by hand"
+        )));
+    }
+    // The umask may have cut the mode that others of the group need.
+    if stat.mode & 0o777 != mode && stat.uid == store.host.processes.effective_uid() {
+        file.set_mode(mode)?;
+    }
+    Ok(file)
+}
+
+fn is_current(store: &Store, file: &File) -> Result<bool, PathError> {
+    Ok(store.dir.look(NAME)?.map(|stat| stat.identity) == Some(file.stat()?.identity))
+}
+
+/// `flock` is not there at all: some network and user-space file systems.
+fn has_no_locks(error: &PathError) -> bool {
+    [Errno::ENOSYS, Errno::EOPNOTSUPP, Errno::ENOLCK, Errno::EINVAL].into_iter().any(|errno| error.is(errno))
+}
