@@ -1,6 +1,10 @@
 //! A JavaScript string: Unicode text that may hold lone surrogates.
 //!
-//! Kept as WTF-8 (UTF-8 that may also encode a lone surrogate), so ordinary text costs nothing extra.
+//! Kept as WTF-8 (UTF-8 that may also encode a lone surrogate), so ordinary text costs nothing extra. A high and a
+//! low surrogate that come to stand side by side are the character they mean, as they are in JavaScript.
+
+mod case;
+mod cut;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,26 +13,34 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Text(Vec<u8>);
 
+/// A stretch of a [`Text`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part<'a> {
+    Plain(&'a str),
+    Lone(u16),
+}
+
 impl Text {
     /// The text as `&str`; `None` when it holds a lone surrogate.
     pub fn to_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// The text as JavaScript turns it into UTF-8: a lone surrogate becomes U+FFFD.
+    /// The text as JavaScript turns it into UTF-8 (`Buffer.from`, `TextEncoder`): a lone surrogate becomes U+FFFD.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
-        match self.to_str() {
-            Some(text) => Cow::Borrowed(text),
-            None => Cow::Owned(char::decode_utf16(self.units()).map(|c| c.unwrap_or('\u{FFFD}')).collect()),
+        if let Some(text) = self.to_str() {
+            return Cow::Borrowed(text);
         }
+        let plain = self.parts().map(|part| match part {
+            Part::Plain(text) => text,
+            Part::Lone(_) => "\u{FFFD}",
+        });
+        Cow::Owned(plain.collect())
     }
 
     /// `String.prototype.length`: UTF-16 code units.
     pub fn length(&self) -> usize {
-        match self.to_str() {
-            Some(text) => text.encode_utf16().count(),
-            None => self.units().count(),
-        }
+        self.points().map(units_of).sum()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -38,10 +50,30 @@ impl Text {
     /// The UTF-16 code units, lone surrogates included.
     pub fn units(&self) -> impl Iterator<Item = u16> + '_ {
         self.points().flat_map(|point| {
-            let high = point.checked_sub(0x10000).map(|v| 0xD800 + (v >> 10) as u16);
-            let low = if high.is_some() { 0xDC00 + (point & 0x3FF) as u16 } else { point as u16 };
-            high.into_iter().chain(std::iter::once(low))
+            let mut pair = [0; 2];
+            let count = match char::from_u32(point) {
+                Some(c) => c.encode_utf16(&mut pair).len(),
+                None => {
+                    pair[0] = point as u16;
+                    1
+                }
+            };
+            pair.into_iter().take(count)
         })
+    }
+
+    /// Append another text, as `+` does.
+    pub fn push_text(&mut self, more: &Text) {
+        for part in more.parts() {
+            match part {
+                Part::Plain(text) => self.push_str(text),
+                Part::Lone(surrogate) => self.push_point(u32::from(surrogate)),
+            }
+        }
+    }
+
+    pub fn push_str(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
     }
 
     /// Append one code point; a low surrogate after a high one joins it to the character they mean.
@@ -62,27 +94,43 @@ impl Text {
         }
     }
 
-    pub(super) fn push_str(&mut self, text: &str) {
-        self.0.extend_from_slice(text.as_bytes());
-    }
-
     /// The code points, a lone surrogate as its own number.
     pub(super) fn points(&self) -> impl Iterator<Item = u32> + '_ {
-        let mut rest = self.0.as_slice();
-        std::iter::from_fn(move || {
-            let (&first, _) = rest.split_first()?;
-            let size = match first {
-                0..=0x7F => 1,
-                0xC0..=0xDF => 2,
-                0xE0..=0xEF => 3,
-                _ => 4,
+        self.parts().flat_map(|part| {
+            let (plain, lone) = match part {
+                Part::Plain(text) => (text, None),
+                Part::Lone(surrogate) => ("", Some(u32::from(surrogate))),
             };
-            let (point, after) = rest.split_at(size);
-            rest = after;
-            let lead = if size == 1 { u32::from(first) } else { u32::from(first) & (0x7F >> size) };
-            Some(point[1..].iter().fold(lead, |value, byte| value << 6 | u32::from(byte & 0x3F)))
+            plain.chars().map(u32::from).chain(lone)
         })
     }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let mut rest = self.0.as_slice();
+        std::iter::from_fn(move || {
+            let plain = rest.utf8_chunks().next()?.valid();
+            if !plain.is_empty() {
+                rest = &rest[plain.len()..];
+                return Some(Part::Plain(plain));
+            }
+            let (lone, after) = rest.split_at(3);
+            rest = after;
+            Some(Part::Lone(0xD000 | u16::from(lone[1] & 0x3F) << 6 | u16::from(lone[2] & 0x3F)))
+        })
+    }
+
+    /// The bytes that are kept. Equal texts have equal ones; their order means nothing to JavaScript.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+fn units_of(point: u32) -> usize {
+    1 + usize::from(point > 0xFFFF)
+}
+
+fn bytes_of(point: u32) -> usize {
+    char::from_u32(point).map_or(3, char::len_utf8)
 }
 
 impl From<&str> for Text {
@@ -94,6 +142,17 @@ impl From<&str> for Text {
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Text(text.into_bytes())
+    }
+}
+
+impl FromIterator<u16> for Text {
+    /// A text from its UTF-16 code units, whatever they are.
+    fn from_iter<T: IntoIterator<Item = u16>>(units: T) -> Self {
+        let mut text = Text::default();
+        for point in char::decode_utf16(units) {
+            text.push_point(point.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from));
+        }
+        text
     }
 }
 

@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{array_index, Object, Value};
+use super::Value;
 use crate::javascript::collate;
-use crate::javascript::text::Text;
+use crate::javascript::text::{Part, Text};
 
 /// `JSON.stringify(value)`: no blanks, numbers as JavaScript prints them, lone surrogates escaped.
 pub fn stringify(value: &Value) -> String {
@@ -40,15 +40,9 @@ fn sorted(value: &Value) -> Value {
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
         Value::Object(object) => {
             let mut members: Vec<_> = object.iter().collect();
-            members.sort_by(|(a, _), (b, _)| match (array_index(a), array_index(b)) {
-                (None, None) => collate::compare_text(a, b),
-                (a, b) => a.unwrap_or(u32::MAX).cmp(&b.unwrap_or(u32::MAX)),
-            });
-            let mut out = Object::new();
-            for (key, value) in members {
-                out.set(key.clone(), sorted(value));
-            }
-            Value::Object(out)
+            members.sort_by(|(a, _), (b, _)| collate::compare_text(a, b));
+            // Building the object moves the array indices to the front, as it does in JavaScript.
+            Value::Object(members.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
         }
         plain => plain.clone(),
     }
@@ -104,18 +98,30 @@ fn line(out: &mut String, indent: Option<usize>) {
 
 fn quote(out: &mut String, text: &Text) {
     out.push('"');
-    for point in text.points() {
-        match point {
-            0x22 => out.push_str("\\\""),
-            0x5C => out.push_str("\\\\"),
-            0x08 => out.push_str("\\b"),
-            0x0C => out.push_str("\\f"),
-            0x0A => out.push_str("\\n"),
-            0x0D => out.push_str("\\r"),
-            0x09 => out.push_str("\\t"),
-            0..=0x1F | 0xD800..=0xDFFF => out.push_str(&format!("\\u{point:04x}")),
-            _ => out.extend(char::from_u32(point)),
+    for part in text.parts() {
+        match part {
+            Part::Plain(plain) => escape(out, plain),
+            Part::Lone(surrogate) => out.push_str(&format!("\\u{surrogate:04x}")),
         }
     }
     out.push('"');
+}
+
+fn escape(out: &mut String, mut rest: &str) {
+    while let Some(place) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
+        let (plain, special) = rest.split_at(place);
+        out.push_str(plain);
+        match special.as_bytes()[0] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            0x08 => out.push_str("\\b"),
+            0x0C => out.push_str("\\f"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => out.push_str(&format!("\\u{control:04x}")),
+        }
+        rest = &special[1..];
+    }
+    out.push_str(rest);
 }
