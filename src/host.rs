@@ -53,10 +53,12 @@ impl Memory {
 impl Host {
     /// The machine that this process runs on.
     pub fn real(environment: Rc<dyn Environment>) -> Host {
+        let variables = Rc::clone(&environment);
+        let forced_probe = move || variables.get("HARNERY_PID_PROBE");
         Host {
             files: Rc::new(Disk),
             clock: Rc::new(SystemClock),
-            processes: Rc::new(crate::process::machine::Machine::new(Rc::clone(&environment))),
+            processes: Rc::new(crate::process::machine::Machine::new(forced_probe)),
             sockets: Rc::new(crate::net::machine::Machine),
             environment,
             memory: Rc::default(),

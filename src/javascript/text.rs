@@ -133,6 +133,16 @@ fn bytes_of(point: u32) -> usize {
     char::from_u32(point).map_or(3, char::len_utf8)
 }
 
+/// Whether `String.prototype.trim` and `\s` take a character for white space: Unicode's, without NEL and with the
+/// byte-order mark.
+pub fn is_white_space(character: char) -> bool {
+    match character {
+        '\u{85}' => false,
+        '\u{FEFF}' => true,
+        _ => character.is_whitespace(),
+    }
+}
+
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
         Text(text.as_bytes().to_vec())

@@ -3,7 +3,21 @@
 //! A pid is a number that the system hands out again; a *generation* is one run of one process. Everything that
 //! signals or forgets a process asks about the generation, never about the pid alone.
 
+//!
+//! ```text
+//! generation · witness · ancestry     decisions, over whatever machine
+//! signal                              hold, verify, then signal
+//! machine                             this machine: handle (holds, signals), procfs and ps (what can be read)
+//! ```
+
+pub mod ancestry;
+pub mod generation;
+pub mod handle;
 pub mod machine;
+pub mod procfs;
+pub mod ps;
+pub mod signal;
+pub mod witness;
 
 use std::fmt;
 use std::io;
@@ -20,6 +34,12 @@ impl Pid {
     /// `None` for what is no process id: 0, negative numbers, anything above 2³¹ − 1.
     pub fn new(number: i64) -> Option<Pid> {
         i32::try_from(number).ok().filter(|pid| *pid > 0).map(Pid)
+    }
+
+    /// A number as JavaScript has it. A fraction, NaN or anything out of range is no process id.
+    pub fn from_number(number: f64) -> Option<Pid> {
+        // The cast saturates, so what is out of range stays out of range.
+        (number.trunc() == number).then_some(number as i64).and_then(Pid::new)
     }
 
     pub fn get(self) -> i32 {
@@ -48,6 +68,13 @@ pub enum Generation {
     Same,
     Different,
     Unknown,
+}
+
+/// How this machine tells when a process started. One machine uses one way and never falls back to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Probe {
+    Procfs,
+    Ps,
 }
 
 /// What is recorded of a process so that it can be told from a later one with its number, and from one elsewhere.
@@ -113,8 +140,16 @@ pub trait Target: fmt::Debug {
     fn group_has_ended(&self) -> bool;
     /// A descriptor that becomes readable when the process ends; `None` where there is none: poll.
     fn wake(&self) -> Option<Rc<OwnedFd>>;
+    /// A descriptor that becomes readable when one of those who live in its group ends; `None`: poll.
+    fn group_wake(&self) -> Option<Rc<OwnedFd>> {
+        None
+    }
     /// Whether it is a real hold (a pidfd), or only the number.
     fn is_pinned(&self) -> bool;
+    /// Whether [`Target::signal_group`] goes through the hold, or only by the group's number.
+    fn pins_group(&self) -> bool {
+        self.is_pinned()
+    }
 }
 
 /// What a caller's own function answered in the machine's place.
@@ -160,6 +195,10 @@ pub trait Processes: fmt::Debug {
     fn fresh_id(&self) -> String {
         uuid::Uuid::new_v4().to_string()
     }
+    /// The process group of this process; `None` where it cannot matter.
+    fn my_group(&self) -> Option<Pid> {
+        None
+    }
     /// The user this process acts as.
     fn effective_uid(&self) -> u32;
     /// `os.hostname()`: the node name of `uname(2)`.
@@ -171,8 +210,18 @@ pub trait Processes: fmt::Debug {
     /// Inode numbers, decimal, of this process's pid and time namespaces.
     fn namespaces(&self) -> (Option<String>, Option<String>);
     fn presence(&self, pid: Pid) -> Presence;
+    /// How [`Processes::start_token`] is read.
+    fn probe(&self) -> Probe {
+        Probe::Procfs
+    }
+    /// Forget what is remembered of the machine (boot id, capabilities); only tests need it.
+    fn forget(&self) {}
     /// The start token of the process that has the number now; `None`: cannot say.
     fn start_token(&self, pid: Pid) -> Option<String>;
+    /// The start token as one probe reads it, whatever [`Processes::probe`] is.
+    fn start_token_by(&self, _probe: Probe, pid: Pid) -> Option<String> {
+        self.start_token(pid)
+    }
     /// When the process that has the number now started, in milliseconds since the epoch by the system clock.
     fn started_at_ms(&self, pid: Pid) -> Option<i64>;
     /// What to record of the process that has the number now; `None` when it cannot be observed.
