@@ -59,7 +59,7 @@ impl Host {
             files: Rc::new(Disk),
             clock: Rc::new(SystemClock),
             processes: Rc::new(crate::process::machine::Machine::new(forced_probe)),
-            sockets: Rc::new(crate::net::machine::Machine),
+            sockets: Rc::new(crate::net::machine::Machine::default()),
             environment,
             memory: Rc::default(),
         }

@@ -1,26 +1,14 @@
-//! The operating system's sockets.
+//! The operating system's sockets: which source answers on which system.
+//!
+//! | system | source |
+//! | --- | --- |
+//! | Linux | the kernel: socket diagnostics, else its text files; never a program |
+//! | macOS | `lsof` |
+//! | other | none: every list is empty, and the support says so |
 
-use std::collections::BTreeMap;
-use std::io;
-
-use super::{Listener, ScanSupport, Sockets};
-
-/// The sockets of the machine that this process runs on.
-#[derive(Debug, Default)]
-pub struct Machine;
-
-// First stand-in, replaced by the net module's own.
-impl Sockets for Machine {
-    fn support(&self) -> ScanSupport {
-        ScanSupport::Unsupported
-    }
-    fn listeners(&self) -> io::Result<Vec<Listener>> {
-        Ok(Vec::new())
-    }
-    fn listening_ports(&self) -> io::Result<Vec<u16>> {
-        Ok(Vec::new())
-    }
-    fn connections(&self, _ports: &[u16]) -> io::Result<BTreeMap<u16, usize>> {
-        Ok(BTreeMap::new())
-    }
-}
+#[cfg(target_os = "linux")]
+pub use super::kernel::Kernel as Machine;
+#[cfg(target_os = "macos")]
+pub use super::lsof::Lsof as Machine;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub use super::nowhere::Nowhere as Machine;
