@@ -1,5 +1,7 @@
 //! Time: the only reader of the system's clocks.
 
+pub mod waiting;
+
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;

@@ -21,6 +21,15 @@ pub(super) enum Part<'a> {
 }
 
 impl Text {
+    /// The string of these UTF-16 code units, lone surrogates included.
+    pub fn from_units(units: &[u16]) -> Self {
+        let mut text = Text::default();
+        for unit in units {
+            text.push_point(u32::from(*unit));
+        }
+        text
+    }
+
     /// The text as `&str`; `None` when it holds a lone surrogate.
     pub fn to_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()

@@ -1,0 +1,130 @@
+//! Failures as JavaScript errors: one exhaustive match gives each its class, code, message and extra members.
+
+#![expect(unsafe_code, reason = "Node-API is C; each call's contract is in its SAFETY note")]
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr;
+
+use napi::{sys, Error, Result, Status};
+
+use super::value::{Js, Scope};
+use crate::files::PathError;
+
+/// Everything that a verb of the core can fail with, and what the binding itself refuses.
+pub(super) enum Failure {
+    /// A value of the wrong type: `ERR_INVALID_ARG_TYPE`.
+    WrongType(String),
+    /// A value of the right type that is not allowed: `ERR_INVALID_ARG_VALUE`.
+    WrongValue(String),
+    /// A number outside its range: `ERR_OUT_OF_RANGE`.
+    OutOfRange(String),
+    /// A fault of this addon (a panic, or Node-API refusing): `ERR_HARNERY_NATIVE_INTERNAL`.
+    Internal(String),
+    Path(PathError),
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        Failure::Path(error)
+    }
+}
+
+/// Throw a failure as the JavaScript error that it is. The error to return says that it is pending.
+pub(super) fn raise(scope: Scope<'_>, failure: impl Into<Failure>) -> Error {
+    match to_js(scope, &describe(&failure.into())) {
+        Ok(error) => scope.throw(error),
+        Err(error) => error,
+    }
+}
+
+/// Take the exception that an error of the binding stands for.
+pub(super) fn exception(scope: Scope<'_>, error: Error) -> Result<Js<'_>> {
+    if error.status != Status::PendingException {
+        let _pending = raise(scope, Failure::Internal(error.reason));
+    }
+    scope.take_exception()
+}
+
+/// Work in which a panic becomes an exception. (`catch_unwind` of `#[napi]` does it for exports.)
+pub(super) fn guarded<T>(scope: Scope<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(raise(scope, Failure::Internal(text.unwrap_or_default())))
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Class {
+    Error,
+    TypeError,
+    RangeError,
+}
+
+/// A further own member of an error.
+enum Member {
+    Number(f64),
+    Text(String),
+}
+
+struct Description {
+    class: Class,
+    code: Option<String>,
+    message: String,
+    members: Vec<(&'static str, Member)>,
+}
+
+fn describe(failure: &Failure) -> Description {
+    let plain = |class, code: &str, message: &str| Description {
+        class,
+        code: Some(code.to_owned()),
+        message: message.to_owned(),
+        members: Vec::new(),
+    };
+    match failure {
+        Failure::WrongType(message) => plain(Class::TypeError, "ERR_INVALID_ARG_TYPE", message),
+        Failure::WrongValue(message) => plain(Class::TypeError, "ERR_INVALID_ARG_VALUE", message),
+        Failure::OutOfRange(message) => plain(Class::RangeError, "ERR_OUT_OF_RANGE", message),
+        Failure::Internal(message) => {
+            plain(Class::Error, "ERR_HARNERY_NATIVE_INTERNAL", &format!("harnery-native failed inside: {message}"))
+        }
+        Failure::Path(error) => path_error(error),
+    }
+}
+
+/// As Node's own: `code`, negative `errno`, `syscall`, `path`.
+fn path_error(error: &PathError) -> Description {
+    let mut members = Vec::new();
+    if let Some(errno) = error.errno() {
+        members.push(("errno", Member::Number(-f64::from(errno))));
+    }
+    members.push(("syscall", Member::Text(error.syscall.to_owned())));
+    members.push(("path", Member::Text(error.path().to_string_lossy().into_owned())));
+    Description { class: Class::Error, code: error.code(), message: error.to_string(), members }
+}
+
+fn to_js<'env>(scope: Scope<'env>, description: &Description) -> Result<Js<'env>> {
+    let message = scope.string(&description.message)?.raw();
+    let create = match description.class {
+        Class::Error => sys::napi_create_error,
+        Class::TypeError => sys::napi_create_type_error,
+        Class::RangeError => sys::napi_create_range_error,
+    };
+    let mut error = ptr::null_mut();
+    // SAFETY: the environment is in a native call and the message is a string of it; a null code means none.
+    let status = unsafe { create(scope.raw(), ptr::null_mut(), message, &mut error) };
+    scope.check(status, "an error")?;
+    // SAFETY: the call has just made it.
+    let error = unsafe { Js::from_raw(scope, error) };
+    for (name, member) in &description.members {
+        let value = match member {
+            Member::Number(number) => scope.number(*number)?,
+            Member::Text(text) => scope.string(text)?,
+        };
+        error.set(name, value)?;
+    }
+    if let Some(code) = &description.code {
+        error.set("code", scope.string(code)?)?;
+    }
+    Ok(error)
+}
