@@ -4,9 +4,29 @@
 export type ProcessGenerationVerdict = 'same' | 'different' | 'unknown'
 
 /**
+ * What a recorded start token says of the process that has the number now. `"unverified"` when there is no recorded
+ * token or none can be read now.
+ */
+export declare function checkPidToken(pid: number, recorded: string | null | undefined): 'match' | 'mismatch' | 'unverified'
+
+/**
  * The start token of the process that has the number now: `l<boot>.<ticks>` where there is a procfs, `p<text>`
  * where `ps` has to tell.
  *
  * `null` means "cannot say": no such process, unreadable, or `pid` is no positive integer.
  */
 export declare function processStartToken(pid: number): string | null
+
+/**
+ * Whether two start tokens describe one run of one process: they are equal, or both of procfs with equal ticks and
+ * exactly one of them without a boot part (a record from before tokens had one).
+ */
+export declare function tokensAgree(recorded: string, current: string): boolean
+
+/**
+ * Whether the process that has the number now is the one that `token` was recorded of.
+ *
+ * `"unknown"` when `token` is missing or empty, when no token can be read now, and when the two differ only in that
+ * one has no boot part: agreeing ticks are no proof. `readToken` replaces the probe; if it throws: `"unknown"`.
+ */
+export declare function verifyProcessGeneration(pid: number, token: string | null | undefined, readToken?: (pid: number) => string | null): ProcessGenerationVerdict

@@ -3,4 +3,7 @@
 
 const native = require('./loader.js')
 
+module.exports.checkPidToken = native.checkPidToken
 module.exports.processStartToken = native.processStartToken
+module.exports.tokensAgree = native.tokensAgree
+module.exports.verifyProcessGeneration = native.verifyProcessGeneration

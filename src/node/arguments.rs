@@ -197,7 +197,11 @@ impl<'env> Members<'env> {
         read(self.member(object, value, name)).map(Some)
     }
 
-    pub(super) fn required<T>(&self, name: &str, read: impl FnOnce(Argument<'env>) -> Result<T>) -> Result<T> {
+    pub(super) fn required<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(Argument<'env>) -> Result<T>,
+    ) -> Result<T> {
         // Without an object there is nothing to ask, and nothing that could be there.
         let Some(object) = self.object else { unreachable!("required members are of objects") };
         read(self.member(object, object.get(name)?, name))

@@ -25,9 +25,13 @@ impl<'env> Callback<'env> {
         Callback { function, this }
     }
 
+    pub(super) fn scope(&self) -> Scope<'env> {
+        self.function.scope()
+    }
+
     /// Call it. What it throws comes back as the value that it is, to be thrown on or judged.
     pub(super) fn call(&self, arguments: &[Js<'env>]) -> std::result::Result<Js<'env>, Thrown> {
-        let scope = self.function.scope();
+        let scope = self.scope();
         let raw: Vec<_> = arguments.iter().map(|argument| argument.raw()).collect();
         let mut result = ptr::null_mut();
         // SAFETY: everything is of this native call; pointer and length are of one vector.

@@ -85,9 +85,11 @@ fn describe(failure: &Failure) -> Description {
         Failure::WrongType(message) => plain(Class::TypeError, "ERR_INVALID_ARG_TYPE", message),
         Failure::WrongValue(message) => plain(Class::TypeError, "ERR_INVALID_ARG_VALUE", message),
         Failure::OutOfRange(message) => plain(Class::RangeError, "ERR_OUT_OF_RANGE", message),
-        Failure::Internal(message) => {
-            plain(Class::Error, "ERR_HARNERY_NATIVE_INTERNAL", &format!("harnery-native failed inside: {message}"))
-        }
+        Failure::Internal(message) => plain(
+            Class::Error,
+            "ERR_HARNERY_NATIVE_INTERNAL",
+            &format!("harnery-native failed inside: {message}"),
+        ),
         Failure::Path(error) => path_error(error),
     }
 }

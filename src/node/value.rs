@@ -44,7 +44,11 @@ impl<'env> Scope<'env> {
     }
 
     /// The value that a Node-API call writes to its last argument.
-    pub(super) fn make(self, what: &str, call: impl FnOnce(*mut sys::napi_value) -> sys::napi_status) -> Result<Js<'env>> {
+    pub(super) fn make(
+        self,
+        what: &str,
+        call: impl FnOnce(*mut sys::napi_value) -> sys::napi_status,
+    ) -> Result<Js<'env>> {
         let mut value = ptr::null_mut();
         let status = call(&mut value);
         self.check(status, what)?;
@@ -97,8 +101,9 @@ impl<'env> Scope<'env> {
 
     pub(super) fn array(self, items: impl ExactSizeIterator<Item = Result<Js<'env>>>) -> Result<Js<'env>> {
         // SAFETY: as above.
-        let array =
-            self.make("an array", |out| unsafe { sys::napi_create_array_with_length(self.raw, items.len(), out) })?;
+        let array = self.make("an array", |out| unsafe {
+            sys::napi_create_array_with_length(self.raw, items.len(), out)
+        })?;
         for (index, item) in (0..).zip(items) {
             // SAFETY: as above; both values are of this call.
             let status = unsafe { sys::napi_set_element(self.raw, array.raw, index, item?.raw) };
@@ -290,7 +295,8 @@ impl<'env> Js<'env> {
 
     pub(super) fn get_index(self, index: u32) -> Result<Js<'env>> {
         // SAFETY: as above.
-        self.scope.make("an element", |out| unsafe { sys::napi_get_element(self.scope.raw, self.raw, index, out) })
+        self.scope
+            .make("an element", |out| unsafe { sys::napi_get_element(self.scope.raw, self.raw, index, out) })
     }
 
     pub(super) fn length(self) -> Result<u32> {
@@ -320,7 +326,8 @@ impl<'env> Js<'env> {
     /// The member that a string value names.
     pub(super) fn get_key(self, key: Js<'env>) -> Result<Js<'env>> {
         // SAFETY: as above.
-        self.scope.make("a member", |out| unsafe { sys::napi_get_property(self.scope.raw, self.raw, key.raw, out) })
+        self.scope
+            .make("a member", |out| unsafe { sys::napi_get_property(self.scope.raw, self.raw, key.raw, out) })
     }
 
     pub(super) fn set(self, name: &str, value: Js<'env>) -> Result<()> {

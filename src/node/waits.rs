@@ -53,10 +53,11 @@ pub(super) fn promise<'env, T: Task + 'static>(
 ) -> Result<Js<'env>> {
     let instance = Instance::of(scope)?;
     let (promise, deferred) = new_promise(scope)?;
-    let begun = begin().and_then(|(task, signal)| match signal.map(AbortSignal::reason).transpose()?.flatten() {
-        Some(reason) => Err(scope.throw(reason)),
-        None => instance.waits.add(scope, Box::new(task), deferred, signal),
-    });
+    let begun =
+        begin().and_then(|(task, signal)| match signal.map(AbortSignal::reason).transpose()?.flatten() {
+            Some(reason) => Err(scope.throw(reason)),
+            None => instance.waits.add(scope, Box::new(task), deferred, signal),
+        });
     match begun {
         Ok(number) => instance.waits.advance(scope, number)?,
         Err(error) => settle(scope, deferred, Err(error))?,

@@ -46,7 +46,10 @@ impl Door {
                 &mut function,
             );
             scope.check(status, "opening a way for the waiting thread")?;
-            scope.check(sys::napi_unref_threadsafe_function(scope.raw(), function), "a way that holds nobody")?;
+            scope.check(
+                sys::napi_unref_threadsafe_function(scope.raw(), function),
+                "a way that holds nobody",
+            )?;
         }
         let door = Arc::new(Door { function: Mutex::new(Some(Function(function))) });
         let kept = Arc::into_raw(Arc::clone(&door)).cast_mut().cast();
@@ -64,7 +67,8 @@ impl Door {
             let mode = sys::ThreadsafeFunctionCallMode::nonblocking;
             // A function that is closing only means that nobody is left to be told.
             // SAFETY: it is there, and under this lock it stays there.
-            let _ = unsafe { sys::napi_call_threadsafe_function(*function, wait as usize as *mut c_void, mode) };
+            let _ =
+                unsafe { sys::napi_call_threadsafe_function(*function, wait as usize as *mut c_void, mode) };
         }
     }
 
@@ -104,7 +108,8 @@ unsafe extern "C" fn entered(
     }
     // SAFETY: Node calls this on the environment's thread, as a native call of its own.
     let scope = unsafe { Scope::from_raw(env) };
-    let gone_on = catch_unwind(AssertUnwindSafe(|| Instance::of(scope)?.waits.over(scope, wait as usize as u64)));
+    let gone_on =
+        catch_unwind(AssertUnwindSafe(|| Instance::of(scope)?.waits.over(scope, wait as usize as u64)));
     // A task's failure is in its promise; what is left is an environment that cannot be spoken to any more.
     if !matches!(gone_on, Ok(Ok(()))) {
         let _ = scope.take_exception();
