@@ -16,7 +16,7 @@ use super::table::Viewer;
 use crate::clock::{Clock, Pause};
 use crate::files::{Access, Files, Handle, Stat};
 use crate::host::{Environment, Host};
-use crate::net::{Listener, ScanSupport, Sockets};
+use crate::net::{self, Listener, ScanSupport, Sockets};
 use crate::process::{Info, Pid, Presence, Processes, Target, Witness};
 
 /// Who answers calls. What a process knows by itself is no call.
@@ -228,13 +228,13 @@ impl<A: Answers> Sockets for Port<A> {
     fn support(&self) -> ScanSupport {
         ScanSupport::Unsupported
     }
-    fn listeners(&self) -> io::Result<Vec<Listener>> {
+    fn listeners(&self) -> Result<Vec<Listener>, net::Error> {
         Ok(Vec::new())
     }
-    fn listening_ports(&self) -> io::Result<Vec<u16>> {
+    fn listening_ports(&self) -> Result<Vec<u16>, net::Error> {
         Ok(Vec::new())
     }
-    fn connections(&self, _ports: &[u16]) -> io::Result<BTreeMap<u16, usize>> {
+    fn connections(&self, _ports: &[u16]) -> Result<BTreeMap<u16, usize>, net::Error> {
         Ok(BTreeMap::new())
     }
 }
