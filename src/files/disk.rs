@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, CWD};
@@ -35,6 +35,10 @@ impl Files for Disk {
 
     fn stat_followed(&self, path: &Path) -> io::Result<Stat> {
         Ok(retry_on_intr(|| fs::stat(path)).map(stat_of)?)
+    }
+
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
     }
 
     fn stat_handle(&self, handle: Handle) -> io::Result<Stat> {

@@ -17,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub use error::PathError;
@@ -89,6 +89,10 @@ pub trait Files: fmt::Debug {
     fn stat(&self, path: &Path) -> io::Result<Stat>;
     /// `stat`: follows symbolic links. Only for what a caller names as a starting point.
     fn stat_followed(&self, path: &Path) -> io::Result<Stat>;
+    /// The path with every symbolic link followed. Only for what a caller names as a starting point.
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
 
     fn stat_handle(&self, handle: Handle) -> io::Result<Stat>;
     fn stat_at(&self, dir: Handle, name: &OsStr) -> io::Result<Stat>;

@@ -3,7 +3,7 @@
 use crate::files::PathError;
 use crate::javascript::paths::NulInPath;
 use crate::javascript::Thrown;
-use crate::lease;
+use crate::{lease, net};
 
 /// Nothing of the registry was changed when one of these comes back.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,9 @@ pub enum Error {
     /// The registry's lock could not be had in time.
     #[error("{0}")]
     Busy(String),
+    /// Who listens, or how many connections there are, could not be found out.
+    #[error(transparent)]
+    Sockets(#[from] net::Error),
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]

@@ -12,16 +12,31 @@
 //!
 //! [`record`] reads a record, [`store`] is the directory; the others are a verb or a noun each.
 
+pub mod adopt;
+pub mod answers;
+pub mod config;
 pub mod custody;
 mod error;
-pub mod modes;
+pub mod gc;
+pub mod list;
+pub mod listeners;
 pub mod names;
+pub mod ports;
+pub mod read;
 pub mod record;
+pub mod register;
+pub mod registry;
+mod sockets;
+pub mod state;
 pub mod store;
+pub mod touch;
 pub mod unregister;
 
+pub use crate::files::Sharing;
+pub use answers::{Answers, NoAnswers, Owner, OwnerState, OwnerStates};
 pub use error::Error;
-pub use modes::Sharing;
 pub use names::ServerId;
 pub use record::{Kind, RecordedProcess, Schema, ServerRecord};
+pub use registry::{CoordRoot, Options, Project, Registry};
+pub use state::{server_state, ServerState};
 pub use store::{Site, Store};

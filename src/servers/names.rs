@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::javascript::json::sha256_hex;
+use crate::javascript::json::{sha256_hex, stringify, Value};
 use crate::javascript::paths;
 
 /// A server's id that may become a file name: `^[a-z0-9][a-z0-9._-]{0,95}$`.
@@ -48,6 +48,17 @@ pub fn server_id(server_type: &str, scope: Option<&Path>) -> String {
         parts.push(sha256_hex(scope.to_string_lossy().as_bytes())[..6].to_owned());
     }
     parts.join("-")
+}
+
+/// A number as JavaScript prints it.
+pub(super) fn number(number: f64) -> String {
+    // JSON has no word for these.
+    match number {
+        _ if number.is_nan() => "NaN".to_owned(),
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        _ => stringify(&Value::Number(number)),
+    }
 }
 
 /// Lower-cased, runs of anything but `a-z0-9` as one dash, none at the ends.

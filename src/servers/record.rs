@@ -106,6 +106,10 @@ impl ServerRecord {
         &self.object
     }
 
+    pub fn into_object(self) -> Object {
+        self.object
+    }
+
     /// The one line that a file of it holds.
     pub fn text(&self) -> String {
         json::stringify(&Value::Object(self.object.clone())) + "\n"
@@ -139,6 +143,10 @@ impl ServerRecord {
     pub fn port(&self) -> Option<u16> {
         let port = self.get("port")?.as_safe_integer()?;
         u16::try_from(port).ok().filter(|port| *port > 0)
+    }
+
+    pub fn has_owner(&self) -> bool {
+        !matches!(self.get("owner"), None | Some(Value::Null))
     }
 
     pub fn owner_instance(&self) -> Option<&Text> {
@@ -232,6 +240,15 @@ impl ServerRecord {
 /// 36 characters of `[0-9a-f-]`.
 fn is_receipt(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
+}
+
+/// A witness as a record holds it: what is not known is left out.
+pub(super) fn witness_object(witness: &Witness) -> Object {
+    Object::new()
+        .with("start_token", witness.start_token.as_deref())
+        .with("pidfd_inode", witness.pidfd_inode.as_deref())
+        .with("pid_namespace", witness.pid_namespace.as_deref())
+        .with("time_namespace", witness.time_namespace.as_deref())
 }
 
 fn read_witness(value: &Value) -> Option<Witness> {

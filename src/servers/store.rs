@@ -11,7 +11,7 @@
 //!
 //! JavaScript takes no such lock; between A's look and its unlink a JavaScript registration can still be lost.
 
-mod directory;
+pub mod directory;
 mod lock;
 mod write;
 
@@ -25,7 +25,7 @@ use super::{Error, Schema, ServerId, ServerRecord, Sharing};
 use crate::files::{record, Dir, PathError, Stat};
 use crate::host::Host;
 
-/// Where a registry is, and who may look into it.
+/// Where a registry is, and who may look into it: what whoever changes it needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// Absolute.
@@ -38,7 +38,6 @@ pub struct Site {
 pub struct Store {
     host: Host,
     dir: Dir,
-    sharing: Sharing,
 }
 
 /// What stands under a record's name.
@@ -73,6 +72,7 @@ pub struct Replacement<'a> {
     /// What the look before the rename reads as.
     pub schema: Schema,
     pub synced: Synced,
+    pub sharing: Sharing,
     /// The user and group that the file is given; `None`: whoever writes it.
     pub owner: Option<(u32, u32)>,
 }
@@ -141,7 +141,7 @@ impl Store {
         still: impl FnOnce(&Found) -> bool,
     ) -> Result<Changed, Error> {
         let prepared = write::prepare(self, id, replacement)?;
-        let Some(_locked) = lock::take(self)? else { return Ok(Changed::Busy) };
+        let Some(_locked) = lock::take(self, replacement.sharing)? else { return Ok(Changed::Busy) };
         if !still(&self.read(id, replacement.schema)?) {
             return Ok(Changed::Superseded);
         }
@@ -158,9 +158,10 @@ impl Store {
         &self,
         id: &ServerId,
         schema: Schema,
+        sharing: Sharing,
         still: impl FnOnce(&Found) -> bool,
     ) -> Result<Changed, Error> {
-        let Some(_locked) = lock::take(self)? else { return Ok(Changed::Busy) };
+        let Some(_locked) = lock::take(self, sharing)? else { return Ok(Changed::Busy) };
         match self.read(id, schema)? {
             Found::Missing => return Ok(Changed::Superseded),
             found if !still(&found) => return Ok(Changed::Superseded),

@@ -1,9 +1,41 @@
 //! Removing a record without ever removing another registration's.
 
 use super::custody::is_exact_receipt;
-use super::store::{Changed, Found};
+use super::registry::{Options, Project, Registry};
+use super::store::{Changed, Found, Invalid};
 use super::{Error, Schema, ServerId, ServerRecord, Site, Store};
 use crate::host::Host;
+
+/// Remove the record of an id; with `pid`, only while it still names that process. Whether a file was removed.
+///
+/// # Errors
+/// [`Error::Busy`]; [`Error::Retained`] for what is no plain file; a failed system call.
+pub fn unregister(
+    registry: &Registry<'_>,
+    id: &str,
+    pid: Option<f64>,
+    options: &Options,
+) -> Result<bool, Error> {
+    let (Some(project), Some(id)) = (registry.project(&options.coord_root)?, ServerId::new(id)) else {
+        return Ok(false);
+    };
+    let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(false) };
+    let mut is_file = true;
+    let goes = |found: &Found| {
+        is_file = !matches!(found, Found::Invalid(Invalid::NotAFile));
+        match (found, pid) {
+            // What cannot be read may name any process: with a pid it stays.
+            (Found::Record(now, _), Some(pid)) => now.leader().number == pid,
+            (Found::Missing | Found::Invalid(_), Some(_)) => false,
+            (_, None) => is_file,
+        }
+    };
+    let changed = store.remove(&id, registry.schema, registry.sharing(&project), goes)?;
+    if !is_file {
+        return Err(store.not_a_file(&id));
+    }
+    was_removed(&store, changed)
+}
 
 /// Remove the record of a server that has ended: only while the registry still holds it. Whether a file was removed.
 ///
@@ -13,14 +45,34 @@ use crate::host::Host;
 /// # Errors
 /// [`Error::Busy`]; a failed system call. The record stands.
 pub fn remove_ended(host: &Host, site: &Site, schema: Schema, record: &ServerRecord) -> Result<bool, Error> {
-    let Some(id) = ServerId::new(&record.id()) else { return Ok(false) };
-    let Some(store) = Store::open(host, site)? else { return Ok(false) };
-    let ended = |found: &Found| match (found, schema) {
-        (Found::Record(now, _), Schema::Current) => now.leader().number == record.leader().number,
-        (Found::Record(now, _), Schema::Custody) => is_exact_receipt(now, record),
-        (Found::Missing | Found::Invalid(_), _) => false,
+    let is_still = |now: &ServerRecord| match schema {
+        Schema::Current => now.leader().number == record.leader().number,
+        Schema::Custody => is_exact_receipt(now, record),
     };
-    was_removed(&store, store.remove(&id, schema, ended)?)
+    remove_when(host, site, schema, record, is_still)
+}
+
+/// Remove a record that was found dead: only while it still is that registration's.
+pub(super) fn remove_dead(
+    registry: &Registry<'_>,
+    project: &Project,
+    record: &ServerRecord,
+) -> Result<bool, Error> {
+    let is_still = |now: &ServerRecord| now.is_same_registration(record);
+    remove_when(registry.host, &registry.site(project), registry.schema, record, is_still)
+}
+
+fn remove_when(
+    host: &Host,
+    site: &Site,
+    schema: Schema,
+    record: &ServerRecord,
+    is_still: impl Fn(&ServerRecord) -> bool,
+) -> Result<bool, Error> {
+    let Some(id) = ServerId::new(&record.id()) else { return Ok(false) };
+    let Some(store) = Store::open(host, &site.coord_root)? else { return Ok(false) };
+    let goes = |found: &Found| matches!(found, Found::Record(now, _) if is_still(now));
+    was_removed(&store, store.remove(&id, schema, site.sharing, goes)?)
 }
 
 fn was_removed(store: &Store, changed: Changed) -> Result<bool, Error> {

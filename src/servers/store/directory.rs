@@ -11,38 +11,36 @@ use crate::files::{Dir, Files, Kind, PathError};
 use crate::host::Host;
 use crate::servers::{Error, Sharing};
 
-impl Site {
-    /// `<coordRoot>/.harnery/servers`
-    pub fn directory(&self) -> PathBuf {
-        self.coord_root.join(".harnery").join("servers")
-    }
+/// `<coordRoot>/.harnery/servers`
+pub fn directory(coord_root: &Path) -> PathBuf {
+    coord_root.join(".harnery").join("servers")
 }
 
 impl Store {
-    /// The registry at a site; `None` where there is none yet.
+    /// The registry of a project; `None` where there is none yet.
     ///
     /// # Errors
     /// A registry that is a symbolic link; one that cannot be opened.
-    pub fn open(host: &Host, site: &Site) -> Result<Option<Store>, Error> {
-        match Dir::open(&host.files, &site.directory()) {
-            Ok(dir) => Ok(Some(Store { host: host.clone(), dir, sharing: site.sharing })),
+    pub fn open(host: &Host, coord_root: &Path) -> Result<Option<Store>, Error> {
+        match Dir::open(&host.files, &directory(coord_root)) {
+            Ok(dir) => Ok(Some(Store { host: host.clone(), dir })),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(explain(host, error)),
         }
     }
 
-    /// The registry at a site, made where there is none yet, with the modes of its sharing.
+    /// The registry of a site, made where there is none yet, with the modes of its sharing.
     ///
     /// # Errors
     /// As [`Store::open`], and a directory that cannot be made.
     pub fn ensure(host: &Host, site: &Site) -> Result<Store, Error> {
-        let path = site.directory();
-        if let Some(store) = Store::open(host, site)? {
+        let path = directory(&site.coord_root);
+        if let Some(store) = Store::open(host, &site.coord_root)? {
             return Ok(store);
         }
         make(&host.files, &path, site.sharing)?;
         let dir = Dir::open(&host.files, &path).map_err(|error| explain(host, error))?;
-        Ok(Store { host: host.clone(), dir, sharing: site.sharing })
+        Ok(Store { host: host.clone(), dir })
     }
 }
 

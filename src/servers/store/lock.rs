@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use super::Store;
 use crate::clock::Pause;
 use crate::files::{Access, File, Kind, PathError};
-use crate::servers::Error;
+use crate::servers::{Error, Sharing};
 
 pub(super) const NAME: &str = ".registry.lock";
 
@@ -22,12 +22,12 @@ pub(super) struct Locked {
 }
 
 /// Take the lock, or `None` when it could not be had within [`WAIT`].
-pub(super) fn take(store: &Store) -> Result<Option<Locked>, Error> {
+pub(super) fn take(store: &Store, sharing: Sharing) -> Result<Option<Locked>, Error> {
     let clock = &store.host.clock;
     let end = clock.monotonic() + WAIT;
     let mut pause = Duration::from_micros(200);
     loop {
-        let file = open(store)?;
+        let file = open(store, sharing)?;
         match file.try_lock() {
             // The name may have been given to another file since it was opened: then others hold another lock.
             Ok(true) if is_current(store, &file)? => return Ok(Some(Locked { _file: Some(file) })),
@@ -44,8 +44,8 @@ pub(super) fn take(store: &Store) -> Result<Option<Locked>, Error> {
     }
 }
 
-fn open(store: &Store) -> Result<File, Error> {
-    let mode = store.sharing.file_mode();
+fn open(store: &Store, sharing: Sharing) -> Result<File, Error> {
+    let mode = sharing.file_mode();
     let file = store.dir.open_file(NAME, Access::CreateIfMissing { mode })?;
     let stat = file.stat()?;
     if stat.kind != Kind::File {

@@ -29,7 +29,7 @@ pub(super) fn prepare<'a>(
     let processes = &store.host.processes;
     let temporary = format!("{}.tmp.{}.{}", id.file_name(), processes.me(), processes.fresh_id());
     // A failing write below drops this, and with it the file.
-    let mode = store.sharing.file_mode();
+    let mode = replacement.sharing.file_mode();
     let file = store.dir.open_file(&temporary, Access::CreateNew { mode })?;
     let prepared = Prepared { store, temporary: Some(temporary) };
     // Exactly the mode, whatever the umask is.

@@ -1,0 +1,107 @@
+//! Marking a server as used.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use super::registry::{Options, Project, Registry};
+use super::store::{Changed, Found, Replacement, Synced};
+use super::{Error, ServerId, ServerRecord, Store};
+use crate::files::Stat;
+use crate::host::Host;
+use crate::javascript::timestamp;
+
+/// How often a [`Toucher`] touches at most.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long a touch that others overtake tries again.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Set `last_active_at` of a server, and nothing else. No server, a busy registry and another user's file are left
+/// alone in silence.
+///
+/// # Errors
+/// A failed system call; under custody a lease that is held or a registry that is busy.
+pub fn touch(registry: &Registry<'_>, id: &str, options: &Options, now_ms: i64) -> Result<(), Error> {
+    let (Some(project), Some(id)) = (registry.project(&options.coord_root)?, ServerId::new(id)) else {
+        return Ok(());
+    };
+    touch_when(registry, &project, &id, now_ms, |_| true)
+}
+
+/// [`touch`] as long as `is_meant` agrees with the record that is about to be touched.
+pub(super) fn touch_when(
+    registry: &Registry<'_>,
+    project: &Project,
+    id: &ServerId,
+    now_ms: i64,
+    is_meant: impl Fn(&ServerRecord) -> bool,
+) -> Result<(), Error> {
+    let Some(now) = timestamp::format(now_ms) else {
+        return Err(Error::Input("the time of a touch is outside a Date's range".to_owned()));
+    };
+    let touched =
+        |record: &ServerRecord| is_meant(record).then(|| record.clone().with("last_active_at", now.as_str()));
+    rewrite(registry, project, id, Synced::No, touched)
+}
+
+/// Replace a record by what `change` makes of it, whatever others do meanwhile.
+fn rewrite(
+    registry: &Registry<'_>,
+    project: &Project,
+    id: &ServerId,
+    synced: Synced,
+    change: impl Fn(&ServerRecord) -> Option<ServerRecord>,
+) -> Result<(), Error> {
+    let host = registry.host;
+    let Some(store) = Store::open(host, &project.path)? else { return Ok(()) };
+    let sharing = registry.sharing(project);
+    let end = host.clock.monotonic() + PATIENCE;
+    loop {
+        let Found::Record(seen, stat) = store.read(id, registry.schema)? else { return Ok(()) };
+        let (Some(after), Ok(owner)) = (change(&seen), owner_to_keep(host, &stat)) else { return Ok(()) };
+        let replacement = Replacement { record: &after, schema: registry.schema, synced, sharing, owner };
+        let is_as_seen = |found: &Found| matches!(found, Found::Record(now, _) if *now == seen);
+        match store.replace(id, &replacement, is_as_seen)? {
+            // Somebody replaced it between the read and the lock: it is theirs that counts, and is touched.
+            Changed::Superseded if host.clock.monotonic() < end => {}
+            Changed::Done | Changed::Busy | Changed::Superseded => return Ok(()),
+        }
+    }
+}
+
+/// Another user's file, which only root can write for them.
+struct Foreign;
+
+/// The owner that the rewritten file must be given for it to stay its user's; `None` when it is so by itself.
+fn owner_to_keep(host: &Host, stat: &Stat) -> Result<Option<(u32, u32)>, Foreign> {
+    match host.processes.effective_uid() {
+        me if me == stat.uid => Ok(None),
+        0 => Ok(Some((stat.uid, stat.gid))),
+        _ => Err(Foreign),
+    }
+}
+
+/// A server's own use marker: touches at most once a minute and never fails.
+#[derive(Debug)]
+pub struct Toucher {
+    id: String,
+    options: Options,
+    last: Cell<Option<Duration>>,
+}
+
+impl Toucher {
+    pub fn new(id: &str, options: Options) -> Toucher {
+        Toucher { id: id.to_owned(), options, last: Cell::new(None) }
+    }
+
+    pub fn touch(&self, registry: &Registry<'_>) {
+        let clock = &registry.host.clock;
+        let now = clock.monotonic();
+        if self.last.get().is_some_and(|last| now.saturating_sub(last) < TOUCH_INTERVAL) {
+            return;
+        }
+        self.last.set(Some(now));
+        // A server does not stop serving because its record could not be touched.
+        let _ = touch(registry, &self.id, &self.options, clock.now_ms());
+    }
+}
