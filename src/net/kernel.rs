@@ -67,15 +67,18 @@ impl Kernel {
             }
         }
     }
+}
 
-    /// Without those that nobody was seen to hold and that are gone by now: their holder ended in between.
-    fn drop_closed(&self, listeners: &mut Vec<Listener>) -> Result<(), Error> {
-        if listeners.iter().any(|listener| listener.pids.is_empty()) {
-            let open: BTreeSet<u64> = self.listening()?.iter().map(|socket| socket.inode).collect();
-            listeners.retain(|listener| !listener.pids.is_empty() || open.contains(&listener.inode));
-        }
-        Ok(())
+/// Without those that nobody was seen to hold and that are closed by now: their holder ended in between.
+fn without_closed(
+    mut listeners: Vec<Listener>,
+    now: impl FnOnce() -> Result<Vec<Socket>, Error>,
+) -> Result<Vec<Listener>, Error> {
+    if listeners.iter().any(|listener| listener.pids.is_empty()) {
+        let open: BTreeSet<u64> = now()?.iter().map(|socket| socket.inode).collect();
+        listeners.retain(|listener| !listener.pids.is_empty() || open.contains(&listener.inode));
     }
+    Ok(listeners)
 }
 
 /// Whether a kernel or sandbox that says this will say it again.
@@ -109,9 +112,7 @@ impl Sockets for Kernel {
             uid: socket.uid,
             pids,
         };
-        let mut listeners: Vec<_> = sockets.into_iter().zip(owners).map(listener).collect();
-        self.drop_closed(&mut listeners)?;
-        Ok(listeners)
+        without_closed(sockets.into_iter().zip(owners).map(listener).collect(), || self.listening())
     }
 
     fn listening_sockets(&self) -> Result<Vec<ListeningSocket>, Error> {
@@ -134,5 +135,52 @@ impl Sockets for Kernel {
         ports.sort_unstable();
         ports.dedup();
         self.ask(|| diag::connections(&ports), || procfs::connections(&ports))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Address, Family};
+    use crate::process::Pid;
+
+    fn listener(inode: u64, pids: &[i64]) -> Listener {
+        let pids = pids.iter().filter_map(|pid| Pid::new(*pid)).collect();
+        Listener { port: 80, address: "0.0.0.0".into(), family: Family::Tcp, inode, uid: 0, pids }
+    }
+
+    fn open(inode: u64) -> Socket {
+        Socket { port: 80, address: Address::from_hex("00000000").unwrap(), inode, uid: 0 }
+    }
+
+    #[test]
+    fn an_ownerless_socket_that_is_closed_by_now_is_dropped_and_an_open_one_stays() {
+        let listeners = vec![listener(1, &[7]), listener(2, &[]), listener(3, &[])];
+        let left = without_closed(listeners, || Ok(vec![open(3)])).unwrap();
+        assert_eq!(left, [listener(1, &[7]), listener(3, &[])]);
+    }
+
+    #[test]
+    fn sockets_that_all_have_owners_are_not_looked_at_again() {
+        let listeners = vec![listener(1, &[7])];
+        let left = without_closed(listeners.clone(), || panic!("a second look")).unwrap();
+        assert_eq!(left, listeners);
+    }
+
+    #[test]
+    fn a_lack_of_descriptors_does_not_give_up_the_diagnostics_for_good() {
+        let failed = |errno: Errno| io::Error::from_raw_os_error(errno as i32);
+        assert!(is_for_good(&failed(Errno::ENOENT)));
+        assert!(!is_for_good(&failed(Errno::EMFILE)));
+        assert!(!is_for_good(&io::Error::other("disturbed")));
+    }
+
+    #[test]
+    fn text_files_stand_in_for_diagnostics_that_fail_unless_those_are_required() {
+        let refused = || Err(io::Error::from_raw_os_error(Errno::EPROTONOSUPPORT as i32));
+        let kernel = Kernel::default();
+        assert_eq!(kernel.ask(refused, || Ok(1)).unwrap(), 1);
+        assert_eq!(kernel.ask(|| panic!("asked again"), || Ok(2)).unwrap(), 2);
+        assert!(matches!(Kernel::by_diagnostics().ask(refused, || Ok(3)), Err(Error::Diagnostics(_))));
     }
 }
