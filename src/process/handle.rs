@@ -141,13 +141,14 @@ impl Target for Hold {
 
     fn leads_group(&self) -> bool {
         // The group of process 1 is the machine's, and the caller's own holds the caller.
-        if self.pid.get() == 1 || rustix::process::getpgrp().as_raw_nonzero().get() == self.pid.get() {
+        if self.pid.get() == 1 || nix::unistd::getpgrp().as_raw() == self.pid.get() {
             return false;
         }
-        let group = rustix::process::getpgid(rustix::process::Pid::from_raw(self.pid.get()));
+        let number = nix::unistd::Pid::from_raw(self.pid.get());
+        let group = nix::unistd::getpgid(Some(number));
         // Asked by the number, so it counts only when the number was this process's all the while.
         if self.has_its_number() {
-            self.led_group.set(group.is_ok_and(|group| group.as_raw_nonzero().get() == self.pid.get()));
+            self.led_group.set(group == Ok(number));
         }
         self.led_group.get()
     }

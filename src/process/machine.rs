@@ -62,7 +62,8 @@ impl Processes for Machine {
     }
 
     fn my_group(&self) -> Option<Pid> {
-        Some(Pid(rustix::process::getpgrp().as_raw_nonzero().get()))
+        // 0 when the group's leader is in an outer pid namespace.
+        Pid::new(i64::from(nix::unistd::getpgrp().as_raw()))
     }
 
     fn effective_uid(&self) -> u32 {
