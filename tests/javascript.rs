@@ -72,6 +72,15 @@ fn canonical_texts_and_digests_are_those_of_local_compare_in_node() {
 }
 
 #[test]
+fn lone_surrogates_that_stand_in_a_text_are_parsed_as_they_are() {
+    let text =
+        Text::from_iter("[\"\\uD83D".encode_utf16().chain([0xDE00, 0xD800]).chain("x\"]".encode_utf16()));
+    let value = json::parse_text(&text).expect("JSON");
+    assert_eq!(json::stringify(&value), "[\"\u{1F600}\\ud800x\"]");
+    assert!(json::parse_text(&Text::from_iter([0xD800])).is_err());
+}
+
+#[test]
 fn what_json_parse_refuses_is_refused() {
     for text in rows("refused") {
         let bytes = text.as_text().expect("a text").to_string_lossy();

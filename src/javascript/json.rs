@@ -5,8 +5,8 @@ mod print;
 
 use super::text::Text;
 
-pub use parse::{parse, SyntaxError};
-pub use print::{canonical, digest, pretty, sha256_hex, stringify};
+pub use parse::{parse, parse_text, SyntaxError};
+pub use print::{canonical, digest, number, pretty, sha256_hex, stringify};
 
 /// A value as `JSON.parse` gives it. Numbers are JavaScript's doubles; objects keep JavaScript's key order.
 #[derive(Debug, Clone, PartialEq)]

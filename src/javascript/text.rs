@@ -81,6 +81,14 @@ impl Text {
         }
     }
 
+    /// Append what a [`Text`] or a `str` keeps.
+    pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.push_str(text),
+            Err(_) => self.push_text(&Text(bytes.to_vec())),
+        }
+    }
+
     pub fn push_str(&mut self, text: &str) {
         self.0.extend_from_slice(text.as_bytes());
     }

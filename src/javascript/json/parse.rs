@@ -1,4 +1,4 @@
-//! `JSON.parse` over bytes that are decoded as UTF-8 with replacement first.
+//! `JSON.parse`, over a text or over bytes that are decoded as UTF-8 with replacement first.
 
 use super::{Object, Value};
 use crate::javascript::text::Text;
@@ -23,22 +23,33 @@ const MAX_DEPTH: usize = 512;
 /// # Errors
 /// [`SyntaxError`] with the position; also for nesting deeper than 512.
 pub fn parse(bytes: &[u8]) -> Result<Value, SyntaxError> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut parser = Parser { text: &text, at: 0 };
-    let value = parser.value(0)?;
-    parser.blanks();
-    if parser.at < text.len() {
-        return parser.fail("unexpected text after the value");
-    }
-    Ok(value)
+    Parser { text: String::from_utf8_lossy(bytes).as_bytes(), at: 0 }.whole()
+}
+
+/// [`parse`] for a JavaScript string; lone surrogates that stand in it survive.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_text(text: &Text) -> Result<Value, SyntaxError> {
+    Parser { text: text.as_bytes(), at: 0 }.whole()
 }
 
 struct Parser<'a> {
-    text: &'a str,
+    /// As a [`Text`] keeps it.
+    text: &'a [u8],
     at: usize,
 }
 
 impl Parser<'_> {
+    fn whole(mut self) -> Result<Value, SyntaxError> {
+        let value = self.value(0)?;
+        self.blanks();
+        if self.at < self.text.len() {
+            return self.fail("unexpected text after the value");
+        }
+        Ok(value)
+    }
+
     fn value(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         self.blanks();
         match self.peek() {
@@ -102,9 +113,9 @@ impl Parser<'_> {
         self.at += 1;
         let mut text = Text::default();
         loop {
-            let rest = &self.text.as_bytes()[self.at..];
+            let rest = self.rest();
             let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1F)).count();
-            text.push_str(&self.text[self.at..self.at + plain]);
+            text.push_bytes(&rest[..plain]);
             self.at += plain;
             match self.peek() {
                 Some(b'"') => {
@@ -130,20 +141,24 @@ impl Parser<'_> {
             Some(b'n') => 0x0A,
             Some(b'r') => 0x0D,
             Some(b't') => 0x09,
-            Some(b'u') => {
-                let digits = self.text.as_bytes().get(self.at + 1..self.at + 5);
-                let Some(digits) = digits.filter(|d| d.iter().all(u8::is_ascii_hexdigit)) else {
-                    return self.fail("bad unicode escape");
-                };
-                self.at += 5;
-                return Ok(digits
-                    .iter()
-                    .fold(0, |value, d| value << 4 | (*d as char).to_digit(16).unwrap_or(0)));
-            }
+            Some(b'u') => return self.unicode_escape(),
             _ => return self.fail("bad escape"),
         };
         self.at += 1;
         Ok(plain)
+    }
+
+    fn unicode_escape(&mut self) -> Result<u32, SyntaxError> {
+        self.at += 1;
+        let mut unit = 0;
+        for _ in 0..4 {
+            let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {
+                return self.fail("bad unicode escape");
+            };
+            unit = unit << 4 | digit;
+            self.at += 1;
+        }
+        Ok(unit)
     }
 
     fn number(&mut self) -> Result<Value, SyntaxError> {
@@ -162,14 +177,18 @@ impl Parser<'_> {
             }
         }
         // Rust and ECMAScript both round to the nearest double; 1e400 is Infinity in both.
-        self.text[start..self.at].parse().map(Value::Number).or_else(|_| self.fail("bad number"))
+        let digits = std::str::from_utf8(&self.text[start..self.at]).ok();
+        match digits.and_then(|digits| digits.parse().ok()) {
+            Some(number) => Ok(Value::Number(number)),
+            None => self.fail("bad number"),
+        }
     }
 
     fn word(&mut self) -> Result<Value, SyntaxError> {
         for (word, value) in
             [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
         {
-            if self.text[self.at..].starts_with(word) {
+            if self.rest().starts_with(word.as_bytes()) {
                 self.at += word.len();
                 return Ok(value);
             }
@@ -178,18 +197,21 @@ impl Parser<'_> {
     }
 
     fn digits(&mut self) -> usize {
-        let count = self.text.as_bytes()[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let count = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.at += count;
         count
     }
 
     fn blanks(&mut self) {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+        self.at += self.rest().iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.text[self.at..]
     }
 
     fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.text.get(self.at).copied()
     }
 
     fn took(&mut self, byte: u8) -> bool {

@@ -30,6 +30,11 @@ pub fn digest(value: &Value) -> String {
     sha256_hex(canonical(value).as_bytes())
 }
 
+/// A number as JavaScript prints it: `String(number)`.
+pub fn number(value: f64) -> String {
+    ryu_js::Buffer::new().format(value).to_owned()
+}
+
 /// Lower-case hexadecimal SHA-256 of bytes.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -52,8 +57,8 @@ fn write(out: &mut String, value: &Value, indent: Option<usize>) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) if !number.is_finite() => out.push_str("null"),
-        Value::Number(number) => out.push_str(ryu_js::Buffer::new().format(*number)),
+        Value::Number(value) if !value.is_finite() => out.push_str("null"),
+        Value::Number(value) => out.push_str(&number(*value)),
         Value::String(text) => quote(out, text),
         Value::Array(items) => {
             list(out, indent, ('[', ']'), items.iter(), write);
@@ -76,8 +81,8 @@ fn list<T>(
     let inner = indent.map(|depth| depth + 1);
     let empty = items.len() == 0;
     out.push(open);
-    for (number, each) in items.enumerate() {
-        if number > 0 {
+    for (place, each) in items.enumerate() {
+        if place > 0 {
             out.push(',');
         }
         line(out, inner);

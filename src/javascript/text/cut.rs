@@ -1,8 +1,8 @@
-//! Parts of a text: its first or last characters, and what is between the blanks at its ends.
+//! Parts of a text: its lines, its first or last characters, and what is between the blanks at its ends.
 //!
 //! Characters are UTF-16 code units. A cut through a surrogate pair drops both halves.
 
-use super::{bytes_of, units_of, Text};
+use super::{bytes_of, is_white_space, units_of, Text};
 
 impl Text {
     /// At most the first `limit` characters.
@@ -28,13 +28,18 @@ impl Text {
         Text(self.0[dropped.sum()..].to_vec())
     }
 
+    /// `text.split("\n")`.
+    pub fn lines(&self) -> impl Iterator<Item = Text> + '_ {
+        self.0.split(|byte| *byte == b'\n').map(|line| Text(line.to_vec()))
+    }
+
     /// `String.prototype.trim`.
     #[must_use]
     pub fn trim(&self) -> Text {
         let (mut at, mut start, mut end) = (0, None, 0);
         for point in self.points() {
             let next = at + bytes_of(point);
-            if !is_blank(point) {
+            if !char::from_u32(point).is_some_and(is_white_space) {
                 start = start.or(Some(at));
                 end = next;
             }
@@ -42,10 +47,4 @@ impl Text {
         }
         Text(self.0[start.unwrap_or(0)..end].to_vec())
     }
-}
-
-/// ECMAScript's white space and line ends. Unlike Unicode's own set: U+FEFF counts, U+0085 does not.
-fn is_blank(point: u32) -> bool {
-    matches!(point,
-        0x09..=0x0D | 0x20 | 0xA0 | 0x1680 | 0x2000..=0x200A | 0x2028 | 0x2029 | 0x202F | 0x205F | 0x3000 | 0xFEFF)
 }
