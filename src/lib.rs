@@ -7,7 +7,8 @@
 //! lease                     who may write
 //! host                      the machine as one value: files + clock + processes + sockets
 //! process · net · files · clock       one outside thing each, behind a small trait
-//! javascript · spawn        pure: text in, text out
+//! spawn                     what an agent program left behind, read; pure
+//! javascript                what JavaScript means where Rust would differ; pure
 //! ```
 //!
 //! Arrows point down only; neighbours in one row meet through a row below. `tests/layering.rs` holds it.
