@@ -1,20 +1,19 @@
 //! Crash-safe leases, server records and process signalling for the Harnery harness.
 //!
 //! ```text
-//! node                      the only place that knows JavaScript
-//! servers · workflow · supervisor
-//! history                   append-only files under a lease
-//! lease                     who may write
-//! host                      the machine as one value: files + clock + processes + sockets
-//! process · net · files · clock       one outside thing each, behind a small trait
-//! spawn                     what an agent program left behind, read; pure
-//! javascript                what JavaScript means where Rust would differ; pure
+//! node · sim                              the only place that knows JavaScript; the simulated machine
+//! servers · workflow · supervisor         what the harness asks for
+//! history                                 append-only files under a lease
+//! lease                                   who may write
+//! host                                    the machine as one value: files, clock, processes, sockets
+//! net                                     who listens where; owners are named by their pids
+//! process · files · clock                 one outside thing each, behind a small trait
+//! spawn                                   what an agent program left behind, read; pure
+//! javascript                              what JavaScript means where Rust would differ; pure
 //! ```
 //!
-//! Arrows point down only; neighbours in one row meet through a row below. `tests/layering.rs` holds it.
-
-#![deny(unsafe_code)]
-#![warn(missing_debug_implementations, unreachable_pub)]
+//! Arrows point down only; neighbours in one row meet through a row below. `tests/layering.rs` reads this picture and
+//! holds the `use`s to it.
 
 pub mod clock;
 pub mod files;

@@ -23,7 +23,6 @@ use std::fmt;
 pub use address::Address;
 pub use error::Error;
 
-use crate::host::Host;
 use crate::process::Pid;
 
 /// How this machine's sockets can be looked at.
@@ -95,43 +94,46 @@ pub trait Sockets: fmt::Debug {
 }
 
 /// How this machine's sockets can be looked at; the lists below are empty where they cannot.
-pub fn scan_support(host: &Host) -> ScanSupport {
-    host.sockets.support()
+pub fn scan_support(sockets: &dyn Sockets) -> ScanSupport {
+    sockets.support()
 }
 
 /// Who listens on which port: sorted by port, once per pid and port, a shared socket with its lowest pid.
 ///
 /// # Errors
 /// When the machine's sockets cannot be read.
-pub fn list_listening_sockets(host: &Host) -> Result<Vec<ListeningSocket>, Error> {
-    host.sockets.listening_sockets()
+pub fn list_listening_sockets(sockets: &dyn Sockets) -> Result<Vec<ListeningSocket>, Error> {
+    sockets.listening_sockets()
 }
 
 /// Every port that is listened on, whether an owner can be seen or not.
 ///
 /// # Errors
 /// When the machine's sockets cannot be read.
-pub fn list_listening_ports(host: &Host) -> Result<BTreeSet<u16>, Error> {
-    Ok(host.sockets.listening_ports()?.into_iter().collect())
+pub fn list_listening_ports(sockets: &dyn Sockets) -> Result<BTreeSet<u16>, Error> {
+    Ok(sockets.listening_ports()?.into_iter().collect())
 }
 
 /// Established server-side connections by port, for those of `ports` that have any.
 ///
 /// # Errors
 /// When the machine's sockets cannot be read.
-pub fn established_connection_counts(host: &Host, ports: &[u16]) -> Result<BTreeMap<u16, usize>, Error> {
+pub fn established_connection_counts(
+    sockets: &dyn Sockets,
+    ports: &[u16],
+) -> Result<BTreeMap<u16, usize>, Error> {
     if ports.is_empty() {
         return Ok(BTreeMap::new());
     }
-    host.sockets.connections(ports)
+    sockets.connections(ports)
 }
 
 /// Every listening socket with every owner that can be seen, also those whose owner cannot.
 ///
 /// # Errors
 /// When the machine's sockets cannot be read.
-pub fn list_listeners(host: &Host) -> Result<Vec<Listener>, Error> {
-    host.sockets.listeners()
+pub fn list_listeners(sockets: &dyn Sockets) -> Result<Vec<Listener>, Error> {
+    sockets.listeners()
 }
 
 /// A listening socket as the kernel tells of it, before its owners are looked for.

@@ -98,6 +98,7 @@ const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 /// No line that we ask for is longer; it bounds the run of a program that never stops writing.
 const MAX_OUTPUT: usize = 1 << 20;
 
+#[expect(clippy::disallowed_methods, reason = "a probe: where there is no procfs, ps has to tell")]
 fn run(program: &str, arguments: &[&str]) -> io::Result<Output> {
     let mut child = Command::new(program)
         .args(arguments)

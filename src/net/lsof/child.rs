@@ -52,6 +52,7 @@ impl Written {
 ///
 /// # Errors
 /// When it cannot be started.
+#[expect(clippy::disallowed_methods, reason = "a probe: where the kernel cannot be asked, lsof has to tell")]
 pub(super) fn run(program: &OsStr, arguments: &[&str], time: Duration) -> io::Result<Written> {
     let end = SystemClock.monotonic() + time;
     let mut command = Command::new(program);
