@@ -1,4 +1,3 @@
-#[expect(clippy::disallowed_methods, reason = "cargo speaks to build scripts through the environment")]
 fn main() {
     if std::env::var_os("CARGO_FEATURE_NODE").is_some() {
         napi_build::setup();

@@ -15,6 +15,15 @@
 //! Arrows point down only; neighbours in one row meet through a row below. `tests/layering.rs` reads this picture and
 //! holds the `use`s to it.
 
+// The few unsafe blocks that are needed say so where they are, each with its proof.
+#![deny(unsafe_code)]
+// The doors of clippy.toml. (Unit tests go through them, as all tests do.)
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+// A `pub` that nobody can reach claims to be an interface; everything can be shown in a failing test.
+#![warn(unreachable_pub, missing_debug_implementations)]
+// The terminal is the caller's.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod clock;
 pub mod files;
 pub mod history;

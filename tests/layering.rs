@@ -1,7 +1,5 @@
 //! The house stands as `src/lib.rs` draws it, and the doors that only some files may use are used by those only.
 
-#![expect(clippy::disallowed_methods, reason = "a test of the sources reads them")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! The simulated disk answers every call as the real one does: random sequences of calls, run on both.
 #![cfg(feature = "sim")]
-#![expect(clippy::disallowed_methods, reason = "the test itself looks at real files")]
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
