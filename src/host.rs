@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::clock::{Clock, SystemClock};
 use crate::files::{disk::Disk, Files, Identity};
 use crate::net::Sockets;
-use crate::process::Processes;
+use crate::process::{Pid, Processes, Witness};
 
 /// Environment variables, as the caller's runtime has them (a JavaScript `process.env` is not always the process's).
 pub trait Environment: fmt::Debug {
@@ -34,23 +34,42 @@ pub struct Host {
 /// What a process remembers between calls. Forgetting it costs time, never correctness.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// When a large lease directory was last swept, by [`Clock::monotonic`].
-    pub swept: RefCell<BTreeMap<(u64, u64), Duration>>,
+    /// When large lease directories were last swept, by [`Clock::monotonic`].
+    swept: RefCell<BTreeMap<(u64, u64), Duration>>,
+    /// What this process is observed to be, by its number: a forked child has another.
+    own_witness: RefCell<Option<(Pid, Witness)>>,
 }
 
 impl Memory {
-    /// Whether a directory may be swept again: at most once in `every`. Answering yes counts as a sweep.
-    pub fn may_sweep(&self, dir: Identity, now: Duration, every: Duration) -> bool {
+    /// Whether any directory was swept lately, as far as is known without asking which one is meant.
+    pub fn has_swept(&self) -> bool {
+        !self.swept.borrow().is_empty()
+    }
+
+    /// Whether a directory may be swept again at `now`: it was not, for `every`.
+    pub fn may_sweep_again(&self, dir: Identity, now: Duration, every: Duration) -> bool {
         let mut swept = self.swept.borrow_mut();
         swept.retain(|_, at| now.saturating_sub(*at) < every);
-        let key = (dir.device, dir.inode);
-        let first = !swept.contains_key(&key);
-        swept.entry(key).or_insert(now);
-        first
+        !swept.contains_key(&(dir.device, dir.inode))
+    }
+
+    /// A large directory is swept at `now`.
+    pub fn swept(&self, dir: Identity, now: Duration) {
+        self.swept.borrow_mut().insert((dir.device, dir.inode), now);
     }
 }
 
 impl Host {
+    /// The witness of this process, which has the number `me`, observed once: nothing in it changes while the process lives, but for a restore
+    /// from a checkpoint (after which it reads as another process anyway).
+    pub fn own_witness(&self, me: Pid) -> Option<Witness> {
+        let mut known = self.memory.own_witness.borrow_mut();
+        if known.as_ref().is_none_or(|(pid, _)| *pid != me) {
+            *known = self.processes.witness(me).map(|witness| (me, witness));
+        }
+        known.as_ref().map(|(_, witness)| witness.clone())
+    }
+
     /// The machine that this process runs on.
     pub fn real(environment: Rc<dyn Environment>) -> Host {
         let variables = Rc::clone(&environment);

@@ -62,7 +62,7 @@ impl Files for Disk {
         let (flags, mode) = match access {
             Access::Read => (OFlags::RDONLY, 0),
             Access::ReadWrite => (OFlags::RDWR, 0),
-            Access::CreateNew { mode } => (OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode),
+            Access::CreateNew { mode } => (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode),
             Access::CreateIfMissing { mode } => (OFlags::RDWR | OFlags::CREATE, mode),
             Access::Append { mode } => (OFlags::RDWR | OFlags::CREATE | OFlags::APPEND, mode),
         };

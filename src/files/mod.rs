@@ -35,7 +35,7 @@ pub enum Access {
     Read,
     /// Read and write an existing file.
     ReadWrite,
-    /// Create for writing; an existing name is `EEXIST`. The mode is cut by the umask.
+    /// Create for reading and writing; an existing name is `EEXIST`. The mode is cut by the umask.
     CreateNew { mode: u32 },
     /// Open for reading and writing, created when missing. The mode is cut by the umask.
     CreateIfMissing { mode: u32 },

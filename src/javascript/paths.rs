@@ -25,9 +25,10 @@ pub fn without_nul(path: &str) -> Result<&str, NulInPath> {
 
 /// `path.resolve(path)` in the current directory `cwd`, which is absolute: always absolute, without a slash at
 /// its end.
-pub fn resolve(cwd: &Path, path: &str) -> PathBuf {
-    let whole = if is_absolute(path) { path.into() } else { glue(cwd.as_os_str(), path) };
-    absolute(&whole)
+pub fn resolve(cwd: &Path, path: impl AsRef<OsStr>) -> PathBuf {
+    let path = path.as_ref();
+    let rooted = path.as_bytes().starts_with(b"/");
+    absolute(&if rooted { path.to_owned() } else { glue(cwd.as_os_str(), path) })
 }
 
 /// `path.isAbsolute(path)`.
@@ -135,7 +136,7 @@ fn without_end_slashes(path: &Path) -> &[u8] {
     &bytes[..end]
 }
 
-fn glue(base: &OsStr, more: &str) -> OsString {
+fn glue(base: &OsStr, more: impl AsRef<OsStr>) -> OsString {
     let mut whole = base.to_owned();
     whole.push("/");
     whole.push(more);

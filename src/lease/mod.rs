@@ -3,12 +3,41 @@
 //! Ids come from [`Processes::fresh_id`](crate::process::Processes::fresh_id), time from the host's clock, everything
 //! else from its files: a run is a function of what the machine answers, which is what the proofs rely on.
 
+mod acquire;
+mod claim;
+mod clear;
+mod contender;
+mod entry;
+mod error;
+mod liveness;
+mod look;
+mod owner;
+mod quiet;
+mod recover;
+mod release;
+mod sweep;
+
 use std::path::PathBuf;
 
 use crate::clock::Pause;
-use crate::files::PathError;
-use crate::javascript::json::Value;
+use crate::javascript::text::Text;
 use crate::javascript::Thrown;
+
+pub use acquire::{acquire, Acquisition};
+pub use claim::Claim;
+pub use error::Error;
+pub use liveness::Liveness;
+pub use owner::Owner;
+pub use release::Lease;
+
+/// The name that is the lease: a hard link to the holder's owner file.
+const CURRENT: &str = "current";
+/// The name of the claim that is being carried out.
+const RECOVERY: &str = "recovery";
+/// In a claim's directory: who replaces whom.
+const CLAIM: &str = "claim.json";
+/// In a claim's directory: a hard link to the replaced owner file.
+const PIN: &str = "stale-pin";
 
 /// What survives a power cut. Whatever is chosen, a kill at any moment is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +56,7 @@ pub struct Input {
     pub scope: String,
     pub authority_sha256: String,
     /// In JavaScript's key order.
-    pub metadata: Option<Vec<(String, String)>>,
+    pub metadata: Option<Vec<(String, Text)>>,
     /// Milliseconds; must be a safe integer of at least 1.
     pub stale_after_ms: f64,
     /// A stand-in for this process.
@@ -35,23 +64,6 @@ pub struct Input {
     /// A stand-in for this host's name.
     pub host: Option<String>,
     pub durability: Durability,
-}
-
-/// How a lease names its holder. Field names and order on disk are the harness's.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Owner {
-    pub owner_id: String,
-    pub owner_file: String,
-    pub scope: String,
-    pub authority_sha256: String,
-    pub metadata: Option<Vec<(String, String)>>,
-    pub pid: i64,
-    pub host: String,
-    pub created_at: String,
-    pub expires_at: String,
-    pub witness: Option<crate::process::Witness>,
-    /// The whole object as it is on disk, unknown fields included.
-    pub value: Value,
 }
 
 /// The boundaries of a recovery, in order.
@@ -67,9 +79,13 @@ pub enum RecoveryStep {
 /// What a supplied `probePid` answered: it returned, or threw an error with this `code` (if it had one).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probed {
-    NotSupplied,
     Returned,
     Threw { code: Option<String> },
+}
+
+/// A caller's `probePid`, in the place of the machine's answer.
+pub trait Probe {
+    fn probe(&self, pid: i64) -> Probed;
 }
 
 /// The caller's functions. Each is called at its stated point; a throw leaves the call unchanged (but for
@@ -79,15 +95,18 @@ pub trait Hooks {
     fn now(&self) -> Result<Option<f64>, Thrown> {
         Ok(None)
     }
-    fn probe_pid(&self, _pid: i64) -> Probed {
-        Probed::NotSupplied
+    /// The caller's probe; `None`: the machine answers.
+    fn probe_pid(&self) -> Option<&dyn Probe> {
+        None
     }
     /// Whether a stale owner may be replaced; `None`: no function supplied, the scope alone decides.
     fn validate_stale_owner(&self, _owner: &Owner) -> Result<Option<bool>, Thrown> {
         Ok(None)
     }
-    fn on_lease_directory_create(&self) -> Result<(), Thrown> {
-        Ok(())
+    /// Just before the lease directory is created, on every acquire. Answers whether there was such a function: it
+    /// may have done anything to the directory.
+    fn on_lease_directory_create(&self) -> Result<bool, Thrown> {
+        Ok(false)
     }
     fn on_contention(&self) -> Result<(), Thrown> {
         Ok(())
@@ -115,34 +134,19 @@ pub enum Reason {
     UnreadableLiveness,
 }
 
-/// Why a lease operation did not do what was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// `LEASE_INPUT`: nothing was written.
-    #[error("{0}")]
-    Input(String),
-    /// `LEASE_HELD`.
-    #[error("{message}")]
-    Held { message: String, holder: Box<Owner>, reason: Reason },
-    /// `LEASE_RECOVERING`.
-    #[error("{0}")]
-    Recovering(String),
-    /// `LEASE_AUTHORITY`.
-    #[error("{0}")]
-    Authority(String),
-    /// `LEASE_CORRUPT`.
-    #[error("{0}")]
-    Corrupt(String),
-    /// `LEASE_LOST`.
-    #[error("{0}")]
-    Lost(String),
-    /// `LEASE_UNSUPPORTED`: the file system cannot hard-link.
-    #[error("{0}")]
-    Unsupported(String),
-    #[error(transparent)]
-    Path(#[from] PathError),
-    #[error("a caller's function threw")]
-    Thrown(Thrown),
+impl Reason {
+    /// As it is written in errors and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reason::OtherHost => "other-host",
+            Reason::Clock => "clock",
+            Reason::DifferentStaleAfter => "different-stale-after",
+            Reason::Unexpired => "unexpired",
+            Reason::Alive => "alive",
+            Reason::OtherNamespace => "other-namespace",
+            Reason::UnreadableLiveness => "unreadable-liveness",
+        }
+    }
 }
 
 /// How far an acquisition has come.

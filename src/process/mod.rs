@@ -16,6 +16,7 @@ pub mod handle;
 pub mod machine;
 pub mod procfs;
 pub mod ps;
+mod recorded;
 pub mod signal;
 pub mod witness;
 

@@ -13,9 +13,7 @@ use super::{Judgement, Pid, Presence, Processes, Witness};
 
 /// Judge the process that has the number now by what was recorded.
 pub fn judge(processes: &dyn Processes, pid: Pid, recorded: &Witness) -> Judgement {
-    // One host name is taken to be one machine, so another boot means that it restarted.
-    let recorded_boot = recorded.start_token.as_deref().and_then(boot_part);
-    if both_known(recorded_boot, processes.boot().as_deref()) == Some(false) {
+    if is_of_another_boot(processes, recorded) {
         return Judgement::Gone;
     }
     let (pid_namespace, _) = processes.namespaces();
@@ -29,6 +27,13 @@ pub fn judge(processes: &dyn Processes, pid: Pid, recorded: &Witness) -> Judgeme
         Some(current) => compare(recorded, &current),
         None => Judgement::Unknown,
     }
+}
+
+/// Whether it was recorded in another boot than this one. One host name is taken to be one machine, so the machine has
+/// restarted, and whatever was recorded is gone.
+pub fn is_of_another_boot(processes: &dyn Processes, recorded: &Witness) -> bool {
+    let recorded_boot = recorded.start_token.as_deref().and_then(boot_part);
+    both_known(recorded_boot, processes.boot().as_deref()) == Some(false)
 }
 
 /// Two observations of one number, made in one pid namespace and one boot.

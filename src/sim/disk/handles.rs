@@ -44,8 +44,10 @@ impl Disk {
         let end = self.walk(caller, place)?;
         let (read, write) = match access {
             Access::Read => (true, false),
-            Access::CreateNew { .. } => (false, true),
-            Access::ReadWrite | Access::CreateIfMissing { .. } | Access::Append { .. } => (true, true),
+            Access::CreateNew { .. }
+            | Access::ReadWrite
+            | Access::CreateIfMissing { .. }
+            | Access::Append { .. } => (true, true),
         };
         let mode = match access {
             Access::CreateNew { mode } | Access::CreateIfMissing { mode } | Access::Append { mode } => {
