@@ -4,6 +4,13 @@
 const native = require('./loader.js')
 
 module.exports.checkPidToken = native.checkPidToken
+module.exports.establishedConnectionCounts = native.establishedConnectionCounts
+module.exports.listListeners = native.listListeners
+module.exports.listListeningPorts = native.listListeningPorts
+module.exports.listListeningSockets = native.listListeningSockets
+module.exports.parseLsofListen = native.parseLsofListen
+module.exports.parseProcNetTcp = native.parseProcNetTcp
 module.exports.processStartToken = native.processStartToken
+module.exports.scanSupport = native.scanSupport
 module.exports.tokensAgree = native.tokensAgree
 module.exports.verifyProcessGeneration = native.verifyProcessGeneration

@@ -21,11 +21,19 @@ pub(super) enum Failure {
     /// A fault of this addon (a panic, or Node-API refusing): `ERR_HARNERY_NATIVE_INTERNAL`.
     Internal(String),
     Path(PathError),
+    /// The system call's own code, or `ERR_HARNERY_SCAN_FAILED`.
+    Sockets(crate::net::Error),
 }
 
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
         Failure::Path(error)
+    }
+}
+
+impl From<crate::net::Error> for Failure {
+    fn from(error: crate::net::Error) -> Self {
+        Failure::Sockets(error)
     }
 }
 
@@ -91,6 +99,17 @@ fn describe(failure: &Failure) -> Description {
             &format!("harnery-native failed inside: {message}"),
         ),
         Failure::Path(error) => path_error(error),
+        Failure::Sockets(error) => match error {
+            crate::net::Error::Unreadable(path) => {
+                Description { message: error.to_string(), ..path_error(path) }
+            }
+            crate::net::Error::Diagnostics(_)
+            | crate::net::Error::LsofMissing(_)
+            | crate::net::Error::LsofSlow(_)
+            | crate::net::Error::LsofFailed(_) => {
+                plain(Class::Error, "ERR_HARNERY_SCAN_FAILED", &error.to_string())
+            }
+        },
     }
 }
 

@@ -20,6 +20,7 @@ mod environment;
 mod errors;
 mod instance;
 mod native;
+mod net;
 mod objects;
 mod process;
 mod value;
