@@ -20,18 +20,18 @@ pub fn unregister(
         return Ok(false);
     };
     let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(false) };
-    let mut is_file = true;
-    let goes = |found: &Found| {
-        is_file = !matches!(found, Found::Invalid(Invalid::NotAFile));
-        match (found, pid) {
-            // What cannot be read may name any process: with a pid it stays.
-            (Found::Record(now, _), Some(pid)) => now.leader().number == pid,
-            (Found::Missing | Found::Invalid(_), Some(_)) => false,
-            (_, None) => is_file,
+    let mut refused = false;
+    let goes = |found: &Found| match (found, pid) {
+        // What cannot be read may name any process: with a pid it stays.
+        (Found::Record(now, _), Some(pid)) => now.leader().number == pid,
+        (Found::Missing | Found::Invalid(_), Some(_)) => false,
+        (_, None) => {
+            refused = matches!(found, Found::Invalid(Invalid::NotAFile));
+            !refused
         }
     };
     let changed = store.remove(&id, registry.schema, registry.sharing(&project), goes)?;
-    if !is_file {
+    if refused {
         return Err(store.not_a_file(&id));
     }
     was_removed(&store, changed)
