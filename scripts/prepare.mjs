@@ -63,5 +63,6 @@ export function build({ release, into = root }) {
   const pipe = `node ${path.join('scripts', 'generate.mjs')}`
   const args = [napi, 'build', '--platform', '--output-dir', into, '--pipe', pipe]
   if (release) args.push('--release')
+  args.push('--', '--locked')
   run(process.execPath, args, { what: 'the build' })
 }
