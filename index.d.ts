@@ -38,6 +38,82 @@ export interface ProcNetTcpRow {
 /** Whether the process that has a number now is the one that was recorded. */
 export type ProcessGenerationVerdict = 'same' | 'different' | 'unknown'
 
+/** What a spawn of an agent program left behind. */
+export interface AdapterRawResult {
+  stdout: string
+  stderr: string
+  exitCode: number
+  /** Milliseconds. */
+  durationMs: number
+  /** The final message, where the adapter delivers it in a file of its own (Codex). */
+  resultFileText?: string
+  /** The host killed the program for exceeding its time. It may have exited with 0 all the same. */
+  timedOut?: boolean
+  /** The `code` of a spawn that failed: `"ENOENT"` when there is no such program. */
+  spawnErrno?: string
+}
+
+/**
+ * The positively identified transport cause of a failed spawn: `environment`, the program was not there; `upstream`,
+ * the vendor was reached and refused. It proves neither that there were no effects nor that a retry is allowed.
+ */
+export type SpawnFailureClass = 'environment' | 'upstream'
+
+export type RunFailureClass = SpawnFailureClass | 'decision'
+
+/** Whether the run changed anything. A transport error or an empty reply is never evidence that it did not. */
+export type SpawnEffectEvidence =
+  | { state: 'unknown' }
+  | { state: 'none'; source: 'spawn_errno'; reference: 'ENOENT' }
+  | { state: 'none' | 'observed'; source: 'adapter_evidence'; reference: string }
+
+/** Whether the model refused the work: only where the vendor's envelope says so, in the field that `reference` names. */
+export type SpawnRefusalEvidence =
+  | { state: 'unknown' }
+  | { state: 'refused'; source: 'vendor_envelope'; reference: string }
+
+/** Where a failed run's text was found. */
+export type SpawnOutputSource = 'final_message' | 'vendor_envelope' | 'stdout'
+
+/** What there was of an answer: length in bytes and lower-case hexadecimal SHA-256, both of its UTF-8. */
+export type SpawnPartialOutputEvidence =
+  | { state: 'unknown' }
+  | { state: 'absent'; source: SpawnOutputSource }
+  | { state: 'present'; source: SpawnOutputSource; bytes: number; sha256: string }
+
+/** Observations about a failed run. What is missing is unknown, and unknown allows nothing. */
+export interface SpawnFailureEvidence {
+  effect: SpawnEffectEvidence
+  refusal: SpawnRefusalEvidence
+  partial_output: SpawnPartialOutputEvidence
+}
+
+/** One run of an agent. */
+export interface SpawnResult {
+  ok: boolean
+  /** The answer; of a failed run, what it said. */
+  text: string
+  sessionId?: string
+  costUsd?: number
+  /** Milliseconds. */
+  durationMs: number
+  /** Set when `ok` is false. */
+  error?: string
+  /** Set when `ok` is false and the cause was positively identified. */
+  class?: SpawnFailureClass
+  /** Set when `ok` is false. */
+  failureEvidence?: SpawnFailureEvidence
+}
+
+/**
+ * The canonical JSON text of a value: at every depth array indices first, ascending, then the other keys in
+ * `localeCompare` order (root collation), without blanks.
+ *
+ * The value is taken as `JSON.stringify` takes it: `undefined` members are left out and `toJSON` is asked. What JSON has
+ * nothing for (`undefined`, a function) is a `TypeError`, and so is nesting deeper than 512.
+ */
+export declare function canonicalJson(value: unknown): string
+
 /**
  * What a recorded start token says of the process that has the number now. `"unverified"` when there is no recorded
  * token or none can be read now.
@@ -51,6 +127,12 @@ export declare function checkPidToken(pid: number, recorded: string | null | und
  */
 export declare function establishedConnectionCounts(ports: number[]): Map<number, number>
 
+/**
+ * Whether a failure's text says that the vendor was reached and refused: a status of 429 or 500 to 599 after `HTTP`,
+ * after `status`, or at the start of a line before a word; or a phrase such as `rate limit` or `overloaded`.
+ */
+export declare function isUpstreamFailureText(text: string): boolean
+
 /** Every listening socket, also those whose owner cannot be seen, each with every owner that can. */
 export declare function listListeners(): Listener[]
 
@@ -63,8 +145,49 @@ export declare function listListeningPorts(): Set<number>
  */
 export declare function listListeningSockets(): ListeningSocket[]
 
+/**
+ * Read a finished run of `claude -p --output-format json`: one JSON envelope on stdout.
+ *
+ * A failed result keeps what the run said as `text` and carries `failureEvidence`. `ENOENT` is class `environment`, a
+ * text that names a refusal by the vendor is class `upstream`.
+ */
+export declare function normalizeClaudeResult(raw: AdapterRawResult): SpawnResult
+
+/** Read a finished run of `codex exec`: the final message's file, or else stdout. See {@link normalizeClaudeResult}. */
+export declare function normalizeCodexResult(raw: AdapterRawResult): SpawnResult
+
+/**
+ * Read a finished run of `cursor-agent -p --output-format json`: one JSON envelope on stdout; stdout that is none is
+ * the answer. See {@link normalizeClaudeResult}.
+ */
+export declare function normalizeCursorResult(raw: AdapterRawResult): SpawnResult
+
+/**
+ * Read a finished run of `opencode run --format json`: one JSON object a line, with the answer in parts. See
+ * {@link normalizeClaudeResult}.
+ */
+export declare function normalizeOpenCodeResult(raw: AdapterRawResult): SpawnResult
+
+/**
+ * Gather the evidence about a failed run that said `text`, found at `source`.
+ *
+ * Nothing is inferred: an effect is ruled out by `ENOENT` only, a refusal is one only where an envelope on stdout
+ * (`source` `"vendor_envelope"`) says so in a documented field, and an empty text after a timeout is unknown. `bytes` and
+ * `sha256` are of the text's UTF-8.
+ */
+export declare function observeSpawnFailure(raw: AdapterRawResult, text: string, source: SpawnOutputSource): SpawnFailureEvidence
+
+/** Read what `cursor-agent --output-format json` printed: its envelope, or else the text itself. */
+export declare function parseCursorOutput(stdout: string): { text: string; sessionId?: string; isError: boolean }
+
 /** The listening sockets in what `lsof -nP -iTCP -sTCP:LISTEN -Fpn` wrote: sorted by port, one per pid and port. */
 export declare function parseLsofListen(text: string): ListeningSocket[]
+
+/**
+ * Read what `opencode run --format json` streamed: its text parts joined, and the first session id. Lines that are no
+ * JSON objects are passed over.
+ */
+export declare function parseOpenCodeStream(stdout: string): { text: string; sessionId?: string }
 
 /** The rows of `/proc/net/tcp` or `tcp6`. The first line is the heading; lines that are no rows are passed over. */
 export declare function parseProcNetTcp(text: string): ProcNetTcpRow[]
@@ -80,11 +203,21 @@ export declare function processStartToken(pid: number): string | null
 /** How this machine's sockets can be looked at. Where they cannot (`"unsupported"`), every list is empty. */
 export declare function scanSupport(): ScanSupport
 
+/** The lower-case hexadecimal SHA-256 of {@link canonicalJson} in UTF-8. */
+export declare function stableDigest(value: unknown): string
+
 /**
  * Whether two start tokens describe one run of one process: they are equal, or both of procfs with equal ticks and
  * exactly one of them without a boot part (a record from before tokens had one).
  */
 export declare function tokensAgree(recorded: string, current: string): boolean
+
+/**
+ * What a finished program said about its failure: stderr, then stdout, trimmed, joined by a line feed.
+ *
+ * Of a longer text the last `maxChars` characters (UTF-16 code units; 500 unless given) are kept, after `…`.
+ */
+export declare function vendorFailureText(raw: { stdout?: string; stderr?: string }, maxChars?: number): string
 
 /**
  * Whether the process that has the number now is the one that `token` was recorded of.

@@ -3,14 +3,25 @@
 
 const native = require('./loader.js')
 
+module.exports.canonicalJson = native.canonicalJson
 module.exports.checkPidToken = native.checkPidToken
 module.exports.establishedConnectionCounts = native.establishedConnectionCounts
+module.exports.isUpstreamFailureText = native.isUpstreamFailureText
 module.exports.listListeners = native.listListeners
 module.exports.listListeningPorts = native.listListeningPorts
 module.exports.listListeningSockets = native.listListeningSockets
+module.exports.normalizeClaudeResult = native.normalizeClaudeResult
+module.exports.normalizeCodexResult = native.normalizeCodexResult
+module.exports.normalizeCursorResult = native.normalizeCursorResult
+module.exports.normalizeOpenCodeResult = native.normalizeOpenCodeResult
+module.exports.observeSpawnFailure = native.observeSpawnFailure
+module.exports.parseCursorOutput = native.parseCursorOutput
 module.exports.parseLsofListen = native.parseLsofListen
+module.exports.parseOpenCodeStream = native.parseOpenCodeStream
 module.exports.parseProcNetTcp = native.parseProcNetTcp
 module.exports.processStartToken = native.processStartToken
 module.exports.scanSupport = native.scanSupport
+module.exports.stableDigest = native.stableDigest
 module.exports.tokensAgree = native.tokensAgree
+module.exports.vendorFailureText = native.vendorFailureText
 module.exports.verifyProcessGeneration = native.verifyProcessGeneration

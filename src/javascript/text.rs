@@ -21,15 +21,6 @@ pub(super) enum Part<'a> {
 }
 
 impl Text {
-    /// The string of these UTF-16 code units, lone surrogates included.
-    pub fn from_units(units: &[u16]) -> Self {
-        let mut text = Text::default();
-        for unit in units {
-            text.push_point(u32::from(*unit));
-        }
-        text
-    }
-
     /// The text as `&str`; `None` when it holds a lone surrogate.
     pub fn to_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
@@ -173,11 +164,11 @@ impl From<String> for Text {
 }
 
 impl FromIterator<u16> for Text {
-    /// A text from its UTF-16 code units, whatever they are.
+    /// The text of these UTF-16 code units, lone surrogates included.
     fn from_iter<T: IntoIterator<Item = u16>>(units: T) -> Self {
         let mut text = Text::default();
-        for point in char::decode_utf16(units) {
-            text.push_point(point.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from));
+        for unit in units {
+            text.push_point(u32::from(unit));
         }
         text
     }

@@ -19,10 +19,12 @@ mod call;
 mod environment;
 mod errors;
 mod instance;
+mod javascript;
 mod native;
 mod net;
 mod objects;
 mod process;
+mod spawn;
 mod value;
 mod waits;
 

@@ -283,7 +283,7 @@ impl<'env> Js<'env> {
             sys::napi_get_value_string_utf16(self.scope.raw, self.raw, start, units.len(), &mut length)
         };
         units.truncate(length);
-        Some(Text::from_units(&units))
+        Some(units.into_iter().collect())
     }
 
     /// A member, through getters and proxies; what they throw stays pending.

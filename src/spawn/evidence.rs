@@ -56,17 +56,15 @@ pub enum OutputSource {
 }
 
 impl OutputSource {
+    pub const ALL: [OutputSource; 3] =
+        [OutputSource::FinalMessage, OutputSource::VendorEnvelope, OutputSource::Stdout];
+
     pub fn name(self) -> &'static str {
         match self {
             OutputSource::FinalMessage => "final_message",
             OutputSource::VendorEnvelope => "vendor_envelope",
             OutputSource::Stdout => "stdout",
         }
-    }
-
-    pub fn from_name(name: &str) -> Option<OutputSource> {
-        use OutputSource::{FinalMessage, Stdout, VendorEnvelope};
-        [FinalMessage, VendorEnvelope, Stdout].into_iter().find(|source| source.name() == name)
     }
 }
 

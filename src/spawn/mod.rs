@@ -21,14 +21,14 @@ pub use codex::normalize_codex_result;
 pub use cursor::{normalize_cursor_result, parse_cursor_output, CursorOutput};
 pub use evidence::{observe_spawn_failure, Effect, Evidence, OutputSource, PartialOutput, Refusal};
 pub use opencode::{normalize_opencode_result, parse_opencode_stream, OpenCodeStream};
-pub use wording::{is_upstream_failure_text, vendor_failure_text};
+pub use wording::{is_upstream_failure_text, vendor_failure_text, DEFAULT_MAX_CHARS};
 
 /// What a spawn of an agent program left behind (`AdapterRawResult`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RawResult {
     pub stdout: Text,
     pub stderr: Text,
-    pub exit_code: f64,
+    pub exit_code: i64,
     /// Milliseconds.
     pub duration_ms: f64,
     /// The final message, where the adapter delivers it in a file.

@@ -29,15 +29,15 @@ pub(super) fn failure(vendor: &Vendor, raw: &RawResult) -> Option<Cause> {
     if raw.never_started() {
         return Some(Cause { class: Some(FailureClass::Environment), ..Cause::work(not_found(vendor)) });
     }
-    if raw.exit_code == 0.0 {
+    if raw.exit_code == 0 {
         return None;
     }
-    if raw.exit_code == 127.0 && raw.spawn_errno.is_none() {
+    if raw.exit_code == 127 && raw.spawn_errno.is_none() {
         // A shell's or the vendor's own 127: nobody observed that the program was missing.
         return Some(Cause::work(not_found(vendor)));
     }
     let said = vendor_failure_text(&raw.stderr, &raw.stdout, DEFAULT_MAX_CHARS);
-    let mut error = Text::from(format!("{} exited {}: ", vendor.binary, json::number(raw.exit_code)));
+    let mut error = Text::from(format!("{} exited {}: ", vendor.binary, raw.exit_code));
     error.push_text(&said);
     Some(Cause { error, class: upstream(&said) })
 }

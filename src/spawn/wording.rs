@@ -3,7 +3,7 @@
 use crate::javascript::text::{is_white_space, Text};
 
 /// Characters of a failure's text that are kept when nobody says otherwise.
-pub(super) const DEFAULT_MAX_CHARS: usize = 500;
+pub const DEFAULT_MAX_CHARS: usize = 500;
 
 /// What a finished program said about its failure: stderr, then stdout, without the blanks around them.
 ///

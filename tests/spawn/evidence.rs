@@ -30,7 +30,7 @@ fn only_a_program_that_was_not_there_is_known_to_have_done_nothing() {
 
 #[test]
 fn an_empty_text_is_absent_unless_the_program_was_killed() {
-    for source in [Stdout, VendorEnvelope, FinalMessage] {
+    for source in OutputSource::ALL {
         let absent = PartialOutput::Absent { source };
         assert_eq!(partial(exited(0), "", source), absent);
         assert_eq!(partial(exited(1), "", source), absent);
@@ -102,12 +102,4 @@ fn results_have_the_members_that_the_harness_reads() {
         r#""partial_output":{"state":"present","source":"vendor_envelope","bytes":3,"#,
         r#""sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}}}"#
     )));
-}
-
-#[test]
-fn sources_have_their_names() {
-    for source in [Stdout, VendorEnvelope, FinalMessage] {
-        assert_eq!(OutputSource::from_name(source.name()), Some(source));
-    }
-    assert_eq!(OutputSource::from_name("stderr"), None);
 }

@@ -20,8 +20,8 @@ use harnery_native::spawn::{
 #[derive(Debug, Clone)]
 struct Run(RawResult);
 
-fn exited(code: i32) -> Run {
-    Run(RawResult { exit_code: f64::from(code), duration_ms: 12.0, ..RawResult::default() })
+fn exited(code: i64) -> Run {
+    Run(RawResult { exit_code: code, duration_ms: 12.0, ..RawResult::default() })
 }
 
 impl Run {

@@ -13,7 +13,7 @@ pub(crate) struct Names {
 
 pub(crate) fn rows(names: &Names) -> Vec<(Run, Want)> {
     let timed_out = |ms: &str| fails(format!("{} timed out after {ms}ms and was killed", names.timed_out));
-    let exit = |code: i32, said: &str| fails(format!("{} exited {code}: {said}", names.exited));
+    let exit = |code: i64, said: &str| fails(format!("{} exited {code}: {said}", names.exited));
     let missing = || fails(names.missing);
     let long = "x".repeat(499);
     vec![

@@ -1,0 +1,34 @@
+//! Canonical JSON and its digest.
+
+use napi::bindgen_prelude::{Env, Result};
+use napi_derive::napi;
+
+use super::arguments::Argument;
+use super::objects::stringify_json;
+use super::value::Js;
+use crate::javascript::json::{self, Value};
+
+/// The canonical JSON text of a value: at every depth array indices first, ascending, then the other keys in
+/// `localeCompare` order (root collation), without blanks.
+///
+/// The value is taken as `JSON.stringify` takes it: `undefined` members are left out and `toJSON` is asked. What JSON has
+/// nothing for (`undefined`, a function) is a `TypeError`, and so is nesting deeper than 512.
+#[napi(catch_unwind, ts_args_type = "value: unknown")]
+pub(crate) fn canonical_json<'env>(_env: &'env Env, value: Js<'env>) -> Result<String> {
+    Ok(json::canonical(&read(value)?))
+}
+
+/// The lower-case hexadecimal SHA-256 of {@link canonicalJson} in UTF-8.
+#[napi(catch_unwind, ts_args_type = "value: unknown")]
+pub(crate) fn stable_digest<'env>(_env: &'env Env, value: Js<'env>) -> Result<String> {
+    Ok(json::digest(&read(value)?))
+}
+
+fn read(value: Js<'_>) -> Result<Value> {
+    let argument = Argument::new(value, "value");
+    let Some(text) = stringify_json(value)? else {
+        return Err(argument.wrong_type("a value that JSON can express"));
+    };
+    json::parse(text.as_bytes())
+        .map_err(|error| argument.wrong_value(&format!("cannot be read as JSON: {error}")))
+}
