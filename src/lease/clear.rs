@@ -9,13 +9,14 @@ use nix::errno::Errno;
 
 use super::contender::Contender;
 use super::entry::Entry;
+use super::inspect::is_leftover_of_a_clean_up;
 use super::liveness::{explain, Liveness};
 use super::look::{self, ClaimFile};
 use super::owner::is_owner_file;
 use super::quiet::may_act;
 use super::recover::remove_claim;
 use super::{Claim, Error, PIN, RECOVERY};
-use crate::files::{Dir, Kind};
+use crate::files::Dir;
 
 /// How long an empty `recovery` must have been left alone, in milliseconds by file time and system clock.
 const LEFTOVER_MS: i64 = 5000;
@@ -107,12 +108,7 @@ fn quarantine(contender: Contender<'_>, entry: &Entry, recovery: &Dir) -> Result
 /// Whether a directory without a claim may be removed: nothing else is in it, nobody has touched it for a while, and
 /// nobody who could be busy with it is left.
 fn judge_leftover(contender: Contender<'_>, entry: &Entry, recovery: &Dir) -> Result<(), Error> {
-    let only_a_pin = match recovery.list()?.as_slice() {
-        [] => true,
-        [name] if name == PIN => recovery.look(PIN)?.is_none_or(|stat| stat.kind == Kind::File),
-        _ => false,
-    };
-    if !only_a_pin {
+    if !is_leftover_of_a_clean_up(recovery)? {
         return Err(corrupt(contender, entry, "has no claim.json"));
     }
     let scope = contender.scope();

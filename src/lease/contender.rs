@@ -1,7 +1,7 @@
 //! A contender: what it asks for, and what every step of its call needs.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::liveness::Judge;
 use super::owner::{is_safe_component, Draft, Owner};
@@ -37,7 +37,7 @@ pub(super) struct Contender<'a> {
 impl Plan {
     /// Check everything that can be wrong with a request. Nothing is written.
     pub(super) fn new(host: &Host, input: &Input, hooks: &dyn Hooks) -> Result<Plan, Error> {
-        let path = resolve(host, input)?;
+        let path = resolve(host, &input.path)?;
         let processes = &*host.processes;
         let (me, this_host) = (processes.me(), processes.host_name());
         let pid = input.pid.unwrap_or_else(|| f64::from(me.get()));
@@ -105,13 +105,13 @@ pub(super) fn now(host: &Host, hooks: &dyn Hooks) -> Result<i64, Error> {
     }
 }
 
-/// The lease's absolute path.
-fn resolve(host: &Host, input: &Input) -> Result<PathBuf, Error> {
-    if input.path.as_os_str().as_bytes().contains(&0) {
+/// A lease's absolute path.
+pub(super) fn resolve(host: &Host, path: &Path) -> Result<PathBuf, Error> {
+    if path.as_os_str().as_bytes().contains(&0) {
         return Err(invalid("path must not contain null bytes"));
     }
-    let cwd = if input.path.is_absolute() { PathBuf::new() } else { host.environment.current_dir() };
-    let path = paths::resolve(&cwd, &input.path);
+    let cwd = if path.is_absolute() { PathBuf::new() } else { host.environment.current_dir() };
+    let path = paths::resolve(&cwd, path);
     match paths::basename(&path).to_str() {
         Some(name) if is_safe_component(name) => Ok(path),
         _ => Err(invalid("the last part of path must be a safe component")),

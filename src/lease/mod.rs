@@ -9,13 +9,17 @@ mod clear;
 mod contender;
 mod entry;
 mod error;
+pub mod inspect;
+mod inventory;
 mod liveness;
 mod look;
 mod owner;
 mod quiet;
 mod recover;
 mod release;
+pub mod repair;
 mod sweep;
+mod wait;
 
 use std::path::PathBuf;
 
@@ -26,9 +30,12 @@ use crate::javascript::Thrown;
 pub use acquire::{acquire, Acquisition};
 pub use claim::Claim;
 pub use error::Error;
+pub use inspect::inspect;
 pub use liveness::Liveness;
 pub use owner::Owner;
 pub use release::Lease;
+pub use repair::repair;
+pub use wait::{acquire_within, Waiter};
 
 /// The name that is the lease: a hard link to the holder's owner file.
 const CURRENT: &str = "current";

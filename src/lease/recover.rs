@@ -80,15 +80,21 @@ impl Recovery {
         look::still_names(&self.entry.dir, RECOVERY, &self.claim)
     }
 
-    /// Nothing of ours stays: `current` first, so that it is never ours without a claim or a holder. Best effort;
-    /// the failure that is reported is the first one.
+    /// Nothing of ours stays. Best effort: the failure that is reported is the first one.
     pub(super) fn give_up(&self) {
-        let _ = self.entry.take_current_back();
-        if self.rename_away().unwrap_or(false) {
+        let _ = self.undo();
+    }
+
+    /// In this order, and no further than it gets: `current` is never ours without a claim or a holder, and our owner
+    /// file says that we are there for as long as our claim is.
+    fn undo(&self) -> Result<(), PathError> {
+        self.entry.take_current_back()?;
+        if self.rename_away()? {
+            // From here on it is a leftover whatever happens, and leftovers are swept.
             let _ = self.entry.dir.sync();
             let _ = remove_claim(&self.entry.dir, &self.retired_name(), &self.claim);
         }
-        let _ = self.entry.withdraw();
+        self.entry.withdraw()
     }
 
     /// The claim has its public name. Who is to leave before it is carried out?

@@ -1,0 +1,90 @@
+//! Everything that is in a lease directory, as a list that two looks can be compared by.
+
+use std::ffi::OsStr;
+
+use sha2::{Digest, Sha256};
+
+use crate::files::{Access, Dir, Identity, Kind, PathError};
+use crate::javascript::json::{self, Value};
+
+/// One entry, of the directory or of one below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Relative to the lease directory.
+    pub(super) name: String,
+    pub(super) identity: Identity,
+    pub(super) size: u64,
+    /// Lower-case hexadecimal; `None` for what is no plain file.
+    pub(super) sha256: Option<String>,
+}
+
+/// Everything, sorted by name. What goes away while it is read is left out.
+pub(super) fn read(dir: &Dir) -> Result<Vec<Item>, PathError> {
+    let mut items = Vec::new();
+    read_into(&mut items, dir, "")?;
+    items.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(items)
+}
+
+/// One entry of the directory, with what is below it.
+pub(super) fn read_name(dir: &Dir, name: &str) -> Result<Vec<Item>, PathError> {
+    let mut items = Vec::new();
+    read_item(&mut items, dir, OsStr::new(name), "")?;
+    items.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(items)
+}
+
+/// The stable digest of a list of `[name, device, inode, size, sha256]`, all strings; no hash is an empty one.
+pub(super) fn digest(items: &[Item]) -> String {
+    let rows = items.iter().map(|item| {
+        Value::Array(vec![
+            item.name.as_str().into(),
+            item.identity.device.to_string().into(),
+            item.identity.inode.to_string().into(),
+            item.size.to_string().into(),
+            item.sha256.as_deref().unwrap_or_default().into(),
+        ])
+    });
+    json::digest(&Value::Array(rows.collect()))
+}
+
+fn read_into(items: &mut Vec<Item>, dir: &Dir, prefix: &str) -> Result<(), PathError> {
+    for name in dir.list()? {
+        read_item(items, dir, &name, prefix)?;
+    }
+    Ok(())
+}
+
+fn read_item(items: &mut Vec<Item>, dir: &Dir, name: &OsStr, prefix: &str) -> Result<(), PathError> {
+    let Some(stat) = dir.look(name)? else { return Ok(()) };
+    let path = format!("{prefix}{}", name.to_string_lossy());
+    let sha256 = match stat.kind {
+        Kind::File => match hash(dir, name) {
+            Err(error) if error.is_missing() => return Ok(()),
+            hashed => Some(hashed?),
+        },
+        Kind::Directory | Kind::Symlink | Kind::Other => None,
+    };
+    items.push(Item { name: path.clone(), identity: stat.identity, size: stat.size, sha256 });
+    if stat.kind == Kind::Directory {
+        match dir.open_dir(name) {
+            Err(error) if error.is_missing() => {}
+            opened => read_into(items, &opened?, &format!("{path}/"))?,
+        }
+    }
+    Ok(())
+}
+
+fn hash(dir: &Dir, name: &OsStr) -> Result<String, PathError> {
+    let file = dir.open_file(name, Access::Read)?;
+    let (mut hasher, mut offset, mut buffer) = (Sha256::new(), 0, vec![0; 64 * 1024]);
+    loop {
+        match file.read_at(offset, &mut buffer)? {
+            0 => return Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            count => {
+                hasher.update(&buffer[..count]);
+                offset += count as u64;
+            }
+        }
+    }
+}
