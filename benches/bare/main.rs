@@ -1,0 +1,64 @@
+//! The bare system calls: what the addon is measured against.
+//!
+//! ```text
+//! bare calls FILE DIR   each line of standard input is a number of rounds: make the calls that FILE lists that many
+//!                       times in DIR, and write the nanoseconds that it took
+//! bare victim           wait for SIGTERM, write CLOCK_MONOTONIC in nanoseconds, and end
+//! ```
+
+mod calls;
+
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use nix::sys::signal::{SigSet, Signal};
+use rustix::time::{clock_gettime, ClockId};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["calls", file, dir] => calls(file, PathBuf::from(dir)),
+        ["victim"] => victim(),
+        // `cargo bench` runs it without a task: it is for scripts/bench.mjs.
+        ["--bench"] => Ok(()),
+        _ => Err(io::Error::other("usage: bare calls FILE DIR | bare victim")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn calls(file: &str, dir: PathBuf) -> io::Result<()> {
+    let text = std::fs::read_to_string(file)?;
+    let mut replay = calls::Replay::new(&text, &dir)?;
+    for line in io::stdin().lock().lines() {
+        let rounds: u64 = line?.trim().parse().map_err(io::Error::other)?;
+        let start = Instant::now();
+        for _ in 0..rounds {
+            replay.round()?;
+        }
+        answer(start.elapsed().as_nanos())?;
+    }
+    Ok(())
+}
+
+fn victim() -> io::Result<()> {
+    let term = SigSet::from(Signal::SIGTERM);
+    term.thread_block()?;
+    answer("ready")?;
+    term.wait()?;
+    let now = clock_gettime(ClockId::Monotonic);
+    answer(i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec))
+}
+
+fn answer(text: impl std::fmt::Display) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
