@@ -1,10 +1,12 @@
 //! JSON as `JSON.parse` reads it and `JSON.stringify` writes it, the canonical form, and its digest.
 
+mod check;
 mod parse;
 mod print;
 
 use super::text::Text;
 
+pub use check::is_json;
 pub use parse::{parse, parse_text, SyntaxError};
 pub use print::{canonical, digest, number, pretty, sha256_hex, stringify};
 

@@ -1,0 +1,60 @@
+//! Why a history operation did not do what was asked.
+
+use std::path::PathBuf;
+
+use crate::files::PathError;
+use crate::javascript::Thrown;
+
+/// Nothing that was acknowledged is lost when one of these comes back.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What the caller gave is no limit or no record.
+    #[error("{0}")]
+    Input(String),
+    #[error("durable history rejects symlink: {}", .0.display())]
+    Symlink(PathBuf),
+    #[error("durable history path is not a directory: {}", .0.display())]
+    NotADirectory(PathBuf),
+    #[error("durable history path is not a regular file: {}", .0.display())]
+    NotAFile(PathBuf),
+    /// A name stands for something else than a moment ago.
+    #[error("durable history path identity changed: {}", .0.display())]
+    IdentityChanged(PathBuf),
+    #[error("durable history directory identity changed: {}", .0.display())]
+    DirectoryChanged(PathBuf),
+    /// The last line has no line feed: a writer was killed in the middle of it.
+    #[error("durable history has a partial record: {file}")]
+    Partial { file: String },
+    #[error("durable history record exceeds {0} bytes")]
+    RecordTooLarge(u64),
+    #[error("durable history exceeds {0} records")]
+    TooManyRecords(u64),
+    #[error("invalid durable history JSON in {file} record {record}: {why}")]
+    InvalidRecord { file: String, record: u64, why: String },
+    /// An empty line, which no append writes.
+    #[error("durable history has malformed JSONL in {file}")]
+    Malformed { file: String },
+    #[error("durable history has no segment number left: {}", .0.display())]
+    NoSegmentLeft(PathBuf),
+    /// Another writer has the lease, or what its owner left cannot be judged.
+    #[error("durable history lease busy: {}", .0.display())]
+    Busy(PathBuf),
+    /// The lease was taken from its holder, who noticed before writing.
+    #[error("durable history lease lost: {}; nothing was written", .0.display())]
+    Lost(PathBuf),
+    #[error("durable history write made no forward progress")]
+    NoProgress,
+    /// A torn lease is moved aside only for the digest that its state has now, with an actor and a reason.
+    #[error("{0}")]
+    Repair(String),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("a caller's function threw")]
+    Thrown(Thrown),
+}
+
+impl From<Thrown> for Error {
+    fn from(thrown: Thrown) -> Self {
+        Error::Thrown(thrown)
+    }
+}

@@ -1,0 +1,113 @@
+//! Repair: a torn tail is moved aside, so that an operator can go on.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use super::home::Home;
+use super::layout::with_end;
+use super::seal::segments_of;
+use super::writer::{write, Writer};
+use super::{Error, Layout, NoSeams, Result, Writing};
+use crate::files::{record, Access, File, Stat};
+use crate::host::Host;
+use crate::javascript::timestamp;
+
+/// What was moved where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    pub file: PathBuf,
+    pub bytes_removed: u64,
+    pub quarantined_to: PathBuf,
+}
+
+const BLOCK: u64 = 64 * 1024;
+
+/// Move the torn tail of the first file that has one into `<file>.torn-<time>`, under the history's lease; `None` when
+/// every file ends with a whole line. The tail is safe in its new file before it leaves the old one.
+///
+/// # Errors
+/// As [`append`](super::append::append).
+pub fn repair(host: &Host, layout: &Layout, writing: Writing) -> Result<Option<Repaired>> {
+    if Home::open(host, &layout.home)?.is_none() {
+        return Ok(None);
+    }
+    write(host, layout, writing, &NoSeams, |writer| {
+        if let Some(segments) = writer.home.open_segments(layout)? {
+            for name in segments_of(&segments)? {
+                if let Some(repaired) = writer.move_torn_tail(&segments, &name)? {
+                    return Ok(Some(repaired));
+                }
+            }
+        }
+        writer.move_torn_tail(writer.home, &layout.active)
+    })
+}
+
+impl Writer<'_> {
+    fn move_torn_tail(&self, home: &Home, name: &OsStr) -> Result<Option<Repaired>> {
+        if home.look_for_file(name)?.is_none_or(|stat| stat.size == 0) {
+            return Ok(None);
+        }
+        let file = home.dir.open_file(name, Access::ReadWrite)?;
+        let stat = home.must_be_a_file(name, file.stat()?)?;
+        let whole = end_of_the_last_line(&file, &stat)?;
+        if whole == stat.size {
+            return Ok(None);
+        }
+        let tail = read_range(&file, whole, stat.size)?;
+        let quarantine = self.quarantine_name(home, name)?;
+        record::write_new(&home.dir, &quarantine, &tail, self.sharing.file_mode())?;
+        home.sync()?;
+        self.must_be_the_only_one()?;
+        if !home.names(name, stat.identity)? {
+            return Err(Error::IdentityChanged(file.path().to_owned()));
+        }
+        file.set_size(whole)?;
+        file.sync()?;
+        Ok(Some(Repaired {
+            file: file.path().to_owned(),
+            bytes_removed: stat.size - whole,
+            quarantined_to: home.dir.path().join(&quarantine),
+        }))
+    }
+
+    /// `<file>.torn-<time>`, and a number where that name is taken.
+    fn quarantine_name(&self, home: &Home, name: &OsStr) -> Result<OsString> {
+        let time = timestamp::format(self.host.clock.now_ms()).unwrap_or_default().replace([':', '.'], "-");
+        let first = with_end(name, &format!(".torn-{time}"));
+        let mut free = first.clone();
+        let mut number = 2;
+        while home.dir.look(&free)?.is_some() {
+            free = with_end(&first, &format!("-{number}"));
+            number += 1;
+        }
+        Ok(free)
+    }
+}
+
+/// Where the last whole line ends, looked for from the end.
+fn end_of_the_last_line(file: &File, stat: &Stat) -> Result<u64> {
+    let mut end = stat.size;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        let block = read_range(file, start, end)?;
+        if let Some(place) = block.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + place as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+fn read_range(file: &File, start: u64, end: u64) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(usize::MAX)];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(start + filled as u64, &mut bytes[filled..])? {
+            // Only a holder writes, and we are the holder.
+            0 => return Err(Error::IdentityChanged(file.path().to_owned())),
+            count => filled += count,
+        }
+    }
+    Ok(bytes)
+}
