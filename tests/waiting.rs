@@ -43,14 +43,6 @@ fn a_wait_is_over_when_its_time_is_and_not_before() {
 }
 
 #[test]
-fn a_later_wait_with_an_earlier_time_is_not_kept_behind_the_first() {
-    let (_long, long_told) = wait(LONG, &[]);
-    let (_short, short_told) = wait(Duration::from_millis(1), &[]);
-    assert_eq!(short_told.recv_timeout(SOON), Ok(()));
-    assert_eq!(long_told.try_recv().ok(), None);
-}
-
-#[test]
 fn a_time_beyond_all_clocks_is_no_time_limit() {
     let event = event();
     let (_waiting, told) = wait(Duration::MAX, &[&event]);
