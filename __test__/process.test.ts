@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { residentGrowth } from './support/memory.js'
 import { checkPidToken, processStartToken, tokensAgree, verifyProcessGeneration } from '../index.js'
 
 const mine = processStartToken(process.pid) as string
@@ -61,4 +62,15 @@ describe('a generation', () => {
     expect(ask).toThrow(TypeError)
     expect(ask).toThrow('readToken must be a function, not null')
   })
+})
+
+it('a million start tokens leave the resident size where it was', { timeout: 120_000 }, () => {
+  const growth = residentGrowth(
+    1_000_000,
+    `for (let i = 0; i < times; i++) {
+      native.processStartToken(process.pid)
+      if (i % 10_000 === 0) await turn()
+    }`,
+  )
+  expect(growth).toBeLessThan(8)
 })

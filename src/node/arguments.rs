@@ -1,6 +1,8 @@
 //! What the caller gave, read before anything happens. Whatever does not fit is refused by name.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use napi::{Result, ValueType};
@@ -16,14 +18,32 @@ use crate::process::Pid;
 #[derive(Clone)]
 pub(super) struct Argument<'env> {
     value: Js<'env>,
-    name: String,
     /// What the value is a member of; `undefined` for a plain argument.
     owner: Option<Js<'env>>,
+    name: Name,
+}
+
+/// A name that is put together only when something is wrong with what it names.
+#[derive(Clone)]
+enum Name {
+    Plain(&'static str),
+    Member(Rc<Name>, &'static str),
+    Element(Rc<Name>, u32),
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Name::Plain(name) => f.write_str(name),
+            Name::Member(owner, name) => write!(f, "{owner}.{name}"),
+            Name::Element(array, index) => write!(f, "{array}[{index}]"),
+        }
+    }
 }
 
 impl<'env> Argument<'env> {
-    pub(super) fn new(value: Js<'env>, name: &str) -> Self {
-        Argument { value, name: name.to_owned(), owner: None }
+    pub(super) fn new(value: Js<'env>, name: &'static str) -> Self {
+        Argument { value, owner: None, name: Name::Plain(name) }
     }
 
     pub(super) fn scope(&self) -> Scope<'env> {
@@ -127,13 +147,13 @@ impl<'env> Argument<'env> {
         if !self.value.is_object() {
             return Err(self.wrong_type("an object"));
         }
-        Ok(Members { object: Some(self.value), name: self.name })
+        Ok(Members { object: Some(self.value), name: Rc::new(self.name) })
     }
 
     /// Options that may be left out as a whole.
     pub(super) fn options(self) -> Result<Members<'env>> {
         if self.value.is_undefined() {
-            return Ok(Members { object: None, name: self.name });
+            return Ok(Members { object: None, name: Rc::new(self.name) });
         }
         self.object()
     }
@@ -143,13 +163,12 @@ impl<'env> Argument<'env> {
         if !self.value.is_array() {
             return Err(self.wrong_type("an array"));
         }
-        let length = self.value.length()?;
-        (0..length)
-            .map(|index| {
-                let value = self.value.get_index(index)?;
-                read(Argument { value, name: format!("{}[{index}]", self.name), owner: Some(self.value) })
-            })
-            .collect()
+        let name = Rc::new(self.name);
+        let element = |index| {
+            let value = self.value.get_index(index)?;
+            read(Argument { value, owner: Some(self.value), name: Name::Element(Rc::clone(&name), index) })
+        };
+        (0..self.value.length()?).map(element).collect()
     }
 
     /// `null`, or what `read` makes of it.
@@ -179,14 +198,14 @@ impl<'env> Argument<'env> {
 #[derive(Clone)]
 pub(super) struct Members<'env> {
     object: Option<Js<'env>>,
-    name: String,
+    name: Rc<Name>,
 }
 
 impl<'env> Members<'env> {
     /// A member that may be missing or `undefined`. Reading it runs getters; what they throw leaves the call.
     pub(super) fn optional<T>(
         &self,
-        name: &str,
+        name: &'static str,
         read: impl FnOnce(Argument<'env>) -> Result<T>,
     ) -> Result<Option<T>> {
         let Some(object) = self.object else { return Ok(None) };
@@ -199,7 +218,7 @@ impl<'env> Members<'env> {
 
     pub(super) fn required<T>(
         &self,
-        name: &str,
+        name: &'static str,
         read: impl FnOnce(Argument<'env>) -> Result<T>,
     ) -> Result<T> {
         // Without an object there is nothing to ask, and nothing that could be there.
@@ -212,8 +231,8 @@ impl<'env> Members<'env> {
         self.object
     }
 
-    fn member(&self, object: Js<'env>, value: Js<'env>, name: &str) -> Argument<'env> {
-        Argument { value, name: format!("{}.{name}", self.name), owner: Some(object) }
+    fn member(&self, object: Js<'env>, value: Js<'env>, name: &'static str) -> Argument<'env> {
+        Argument { value, owner: Some(object), name: Name::Member(Rc::clone(&self.name), name) }
     }
 }
 

@@ -9,9 +9,12 @@ use std::path::PathBuf;
 
 use napi::{sys, Result};
 
-use super::call::Callback;
+use super::objects::Factory;
 use super::value::{Js, Scope};
 use crate::host::Environment;
+
+const VARIABLE: Factory = Factory("(name) => { try { return process.env[name] } catch {} }");
+const CWD: Factory = Factory("() => { try { return process.cwd() } catch {} }");
 
 /// The `process` object of one JavaScript environment. Only used within its native calls.
 pub(super) struct JsEnvironment {
@@ -23,43 +26,30 @@ impl JsEnvironment {
         JsEnvironment { env: scope.raw() }
     }
 
-    fn scope(&self) -> Scope<'_> {
+    /// What a function of JavaScript answers, where it is text.
+    fn ask<'env>(&'env self, call: impl FnOnce(Scope<'env>) -> Result<Js<'env>>) -> Option<String> {
         // SAFETY: the core runs within a native call of the environment whose `Host` this is part of.
-        unsafe { Scope::from_raw(self.env) }
-    }
-
-    /// What `read` gives; an exception counts as no answer.
-    fn ask<'env, T>(&'env self, read: impl FnOnce(Scope<'env>) -> Result<Option<T>>) -> Option<T> {
-        let scope = self.scope();
-        read(scope).unwrap_or_else(|_| {
-            // Taking it is what clears it.
-            let _ = scope.take_exception();
-            None
-        })
+        let scope = unsafe { Scope::from_raw(self.env) };
+        match call(scope) {
+            Ok(answer) => answer.as_string(),
+            Err(_) => {
+                // An environment that is ending; taking the exception is what clears it.
+                let _ = scope.take_exception();
+                None
+            }
+        }
     }
 }
 
 impl Environment for JsEnvironment {
     fn get(&self, name: &str) -> Option<String> {
-        self.ask(|scope| Ok(process(scope)?.get("env")?.get(name)?.as_string()))
+        self.ask(|scope| VARIABLE.call(scope, &[scope.string(name)?]))
     }
 
     fn current_dir(&self) -> PathBuf {
-        let answer = self.ask(|scope| {
-            let process = process(scope)?;
-            let cwd = Callback::new(process.get("cwd")?, process);
-            match cwd.call(&[]) {
-                Ok(path) => Ok(path.as_string()),
-                Err(_thrown) => Ok(None),
-            }
-        });
         // A directory that was removed has no path. Through this name every operation says so itself (`ENOENT`).
-        answer.map_or_else(|| PathBuf::from("/proc/self/cwd"), PathBuf::from)
+        self.ask(|scope| CWD.call(scope, &[])).map_or_else(|| PathBuf::from("/proc/self/cwd"), PathBuf::from)
     }
-}
-
-fn process(scope: Scope<'_>) -> Result<Js<'_>> {
-    scope.global()?.get("process")
 }
 
 impl fmt::Debug for JsEnvironment {

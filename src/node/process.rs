@@ -86,7 +86,7 @@ pub(super) fn verdict_name(verdict: Generation) -> &'static str {
 }
 
 /// A recorded token; `null` and `undefined` are none.
-fn token(value: Js<'_>, name: &str) -> Result<Option<String>> {
+fn token(value: Js<'_>, name: &'static str) -> Result<Option<String>> {
     let given = Argument::new(value, name).optional().map(|token| token.or_null(Argument::string));
     Ok(given.transpose()?.flatten())
 }
