@@ -38,6 +38,171 @@ export interface ProcNetTcpRow {
 /** Whether the process that has a number now is the one that was recorded. */
 export type ProcessGenerationVerdict = 'same' | 'different' | 'unknown'
 
+/** The schema version of the records that the current contract reads and writes. */
+export declare const SERVER_RECORD_SCHEMA_VERSION: 1
+/** After how many hours without use a server may be stopped. */
+export declare const SERVER_DEFAULT_IDLE_HOURS: 2
+/** After how many hours without a sign of life an agent counts as gone. */
+export declare const SERVER_DEFAULT_OWNER_STALE_HOURS: 24
+
+/** `service`: one long-running copy, stopped by hand only. `session`: one copy per piece of work, which garbage collection may stop. */
+export type ServerKind = 'service' | 'session'
+
+/** `other-host` also where a server runs in another pid namespace of this host. */
+export type ServerState = 'running' | 'dead' | 'other-host'
+
+/** What is known of the agent that started a server; `none` when none is recorded. */
+export type OwnerState = 'live' | 'abandoned' | 'ended' | 'unknown' | 'none'
+
+/** What is recorded of a process so that it can be told from a later one with its number. */
+export interface ProcessWitness {
+  start_token?: string
+  /** Inode of the process's pidfd; only where pidfds live on a file system of their own. */
+  pidfd_inode?: string
+  /** Inode of the pid namespace of the process that looked. */
+  pid_namespace?: string
+  /** Inode of the time namespace of the process that looked. */
+  time_namespace?: string
+}
+
+/** One server's record, as it is on disk. Records hold whatever other fields their writers gave them, and keep them. */
+export interface ServerRecord {
+  schema_version: typeof SERVER_RECORD_SCHEMA_VERSION
+  id: string
+  kind: ServerKind
+  /** Free-form family name: `preview`, `tunnel`, `dashboard`, … */
+  type: string
+  label: string
+  url?: string
+  port?: number
+  pid: number
+  start_token?: string
+  /** Helper processes. */
+  pids?: number[]
+  pids_start_tokens?: Record<string, string>
+  host: string
+  scope?: string
+  cwd?: string
+  log?: string
+  owner?: { instance_id: string; name?: string }
+  started_at: string
+  registered_at: string
+  last_active_at?: string
+  /** The receipt of this registration; written by this addon. */
+  registration_id?: string
+  /** Written by this addon. */
+  witness?: ProcessWitness
+  /** Written by this addon. */
+  pids_witnesses?: Record<string, ProcessWitness>
+}
+
+/** What a server is registered as. */
+export interface RegisterServerInput {
+  /** Made of `type` and `scope` when left out. */
+  id?: string
+  kind: ServerKind
+  type: string
+  /** The id when left out. */
+  label?: string
+  url?: string
+  port?: number
+  /** This process when left out. */
+  pid?: number
+  /** Must be the process's own; read now when left out. */
+  start_token?: string
+  /** Helper processes; what is no positive safe integer is left out. */
+  pids?: number[]
+  scope?: string
+  cwd?: string
+  log?: string
+  started_at?: string
+  /** `null` records none; left out, whoever is calling. */
+  owner?: { instance_id: string; name?: string } | null
+}
+
+export interface ServerOptions {
+  /** The project; looked for when left out, none when `null`. */
+  coordRoot?: string | null
+  /** How long an id's mutation lease is waited for, in milliseconds (2000); only {@link custody} takes one. */
+  custodyWaitMs?: number
+}
+
+export interface ListServersOptions extends ServerOptions {
+  /** Look for listeners that nobody registered (true). */
+  scan?: boolean
+  /** Count a server with connections as used now, and write it back (true). */
+  sample?: boolean
+  /** Remove dead records (true). */
+  prune?: boolean
+  /** After how many hours without a sign of life an agent counts as abandoned (24). */
+  ownerStaleHours?: number
+  now?: Date
+}
+
+export interface ServerView {
+  record: ServerRecord
+  state: ServerState
+  owner_state: OwnerState
+  /** Established connections on its port; `null` where that means nothing or cannot be counted. */
+  connections: number | null
+  last_active_at: string
+  /** Milliseconds since the last activity; 0 when that is no valid instant. */
+  idle_ms: number
+}
+
+/** A listener that looks like a server of the project and has no record. */
+export interface UnregisteredListener {
+  pid: number
+  port: number
+  address: string
+  /** At most 300 characters. */
+  command: string
+  cwd: string | null
+}
+
+export interface ServersReport {
+  schema_version: 1
+  coord_root: string
+  scan: ScanSupport
+  servers: ServerView[]
+  unregistered: UnregisteredListener[]
+  /** Ids of the dead records that were removed. */
+  pruned: string[]
+}
+
+export interface AdoptServerOptions extends ServerOptions {
+  /** `adopted` when left out. */
+  type?: string
+  /** `session` when left out. */
+  kind?: ServerKind
+  label?: string
+  scope?: string
+  /** Whether the caller is recorded as the one who started it (`self`). */
+  owner?: 'self' | 'none'
+}
+
+export interface GcPolicy {
+  /** Hours without use (2). */
+  idleHours?: number
+  /** The stale window that the owners' states were judged by; named in reasons. */
+  ownerStaleHours?: number
+}
+
+export interface GcDecision {
+  id: string
+  action: 'stop' | 'keep'
+  reason: string
+}
+
+/** What the harness supplies. Each function is optional; one that throws cannot say. */
+export interface ServerHost {
+  resolveCoordRoot?(): string | null
+  callingOwner?(coordRoot: string): { instance_id: string; name?: string } | null
+  /** A reader of agents' states as of `nowMs`. */
+  ownerStates?(coordRoot: string, ownerStaleMs: number, nowMs: number): (instanceId: string) => OwnerState
+  sharing?(): 'private' | 'group'
+}
+
 /** What a spawn of an agent program left behind. */
 export interface AdapterRawResult {
   stdout: string
@@ -106,6 +271,21 @@ export interface SpawnResult {
 }
 
 /**
+ * Register a process that listens inside the project and that nobody registered, as the scan sees it right now.
+ *
+ * Throws `pid … is not an unregistered listener inside this project` (`SERVER_INPUT`).
+ */
+export declare function adoptServer(pid: number, options?: AdoptServerOptions): ServerRecord
+
+/**
+ * The first port of a type's configured range that nobody listens on and no running server has recorded; `null`
+ * without a range.
+ *
+ * Throws `no free port for … in …` (`SERVER_INPUT`) when the range is used up.
+ */
+export declare function allocateServerPort(type: string, options?: ServerOptions): number | null
+
+/**
  * The canonical JSON text of a value: at every depth array indices first, ascending, then the other keys in
  * `localeCompare` order (root collation), without blanks.
  *
@@ -121,17 +301,36 @@ export declare function canonicalJson(value: unknown): string
 export declare function checkPidToken(pid: number, recorded: string | null | undefined): 'match' | 'mismatch' | 'unverified'
 
 /**
+ * Tell the addon what only the harness knows: the coordination root, who is calling, whether agents are alive, and
+ * who shares the project. Each function is optional and called at the time of need; one that throws cannot say.
+ * `null` forgets a host.
+ */
+export declare function configureHost(host: ServerHost | null): void
+
+/** A function that marks a server as used, at most once a minute, and never throws. */
+export declare function createServerToucher(id: string, options?: ServerOptions): () => void
+
+/** Create the directory of a project's records, with the modes of its sharing, and return it. */
+export declare function ensureServersDir(coordRoot: string): string
+
+/**
  * Established connections to servers on these ports of this machine, by port; a port without any has no entry.
  *
  * A client that a deferred-accept server keeps waiting counts as well.
  */
 export declare function establishedConnectionCounts(ports: number[]): Map<number, number>
 
+/** The listeners inside a project that none of these servers accounts for. */
+export declare function findUnregisteredListeners(coordRoot: string, servers: ServerView[]): UnregisteredListener[]
+
 /**
  * Whether a failure's text says that the vendor was reached and refused: a status of 429 or 500 to 599 after `HTTP`,
  * after `status`, or at the start of a line before a word; or a phrase such as `rate limit` or `overloaded`.
  */
 export declare function isUpstreamFailureText(text: string): boolean
+
+/** Whether a text is a server's id: `^[a-z0-9][a-z0-9._-]{0,95}$`. */
+export declare function isValidServerId(id: string): boolean
 
 /** Every listening socket, also those whose owner cannot be seen, each with every owner that can. */
 export declare function listListeners(): Listener[]
@@ -144,6 +343,14 @@ export declare function listListeningPorts(): Set<number>
  * first), a shared socket with its lowest pid.
  */
 export declare function listListeningSockets(): ListeningSocket[]
+
+/**
+ * Every server of a project with its state, its owner's state, its connections and its idle time; the listeners that
+ * nobody registered; and the dead records that were removed.
+ *
+ * Throws `no Harnery project found (coordination root did not resolve)` (`SERVER_NO_PROJECT`).
+ */
+export declare function listServers(options?: ListServersOptions): ServersReport
 
 /**
  * Read a finished run of `claude -p --output-format json`: one JSON envelope on stdout.
@@ -193,6 +400,12 @@ export declare function parseOpenCodeStream(stdout: string): { text: string; ses
 export declare function parseProcNetTcp(text: string): ProcNetTcpRow[]
 
 /**
+ * Which of these servers may be stopped because the agent that started them is gone and nobody uses them, with a
+ * reason for each. Looks at nothing and stops nothing.
+ */
+export declare function planServerGc(views: ServerView[], policy?: GcPolicy): GcDecision[]
+
+/**
  * The start token of the process that has the number now: `l<boot>.<ticks>` where there is a procfs, `p<text>`
  * where `ps` has to tell.
  *
@@ -200,8 +413,39 @@ export declare function parseProcNetTcp(text: string): ProcNetTcpRow[]
  */
 export declare function processStartToken(pid: number): string | null
 
+/** A server's record; `null` where there is none that can be read. */
+export declare function readServer(id: string, options?: ServerOptions): ServerRecord | null
+
+/** All records that can be read, by kind, type and id. */
+export declare function readServerRecords(options?: ServerOptions): ServerRecord[]
+
+/**
+ * Write a server's record, replacing one of the same id. `null` when no coordination root resolves; else exactly what
+ * was written.
+ *
+ * Throws before anything is written: `invalid server pid: …`, `invalid server port: …`, `invalid server id: …`, and
+ * `pid … generation could not be verified before registration` when `start_token` is not the process's own
+ * (`SERVER_INPUT`). `SERVER_BUSY` when another process holds the registry's lock for two seconds.
+ */
+export declare function registerServer(input: RegisterServerInput, options?: ServerOptions): ServerRecord | null
+
 /** How this machine's sockets can be looked at. Where they cannot (`"unsupported"`), every list is empty. */
 export declare function scanSupport(): ScanSupport
+
+/** What a project (or the user) has configured for garbage collection, in hours. */
+export declare function serverGcConfig(coordRoot: string): { idle_hours?: number; owner_stale_hours?: number }
+
+/** The id of a server that is given none: made of its type and, where there is one, its scope. */
+export declare function serverId(type: string, scope?: string): string
+
+/** A type's configured range of ports, both ends included; `null` where there is none. */
+export declare function serverPortRange(type: string, coordRoot: string): [low: number, high: number] | null
+
+/** Where a project's records are: `<coordRoot>/.harnery/servers`. */
+export declare function serversDir(coordRoot: string): string
+
+/** Whether a record's server runs here, as far as can be told from here. */
+export declare function serverState(record: ServerRecord): ServerState
 
 /** The lower-case hexadecimal SHA-256 of {@link canonicalJson} in UTF-8. */
 export declare function stableDigest(value: unknown): string
@@ -211,6 +455,21 @@ export declare function stableDigest(value: unknown): string
  * exactly one of them without a boot part (a record from before tokens had one).
  */
 export declare function tokensAgree(recorded: string, current: string): boolean
+
+/**
+ * Mark a server as used now (or at `now`). Nothing but `last_active_at` changes; a server that is not registered is
+ * no error.
+ */
+export declare function touchServer(id: string, options?: ServerOptions & { now?: Date }): void
+
+/** {@link registerServer} for paths that start servers: `null` instead of whatever it throws. */
+export declare function tryRegisterServer(input: RegisterServerInput, options?: ServerOptions): ServerRecord | null
+
+/**
+ * Remove a server's record; with `pid` only while it still names that process, so that a replacement that registered
+ * the same id meanwhile survives. Whether a file was removed.
+ */
+export declare function unregisterServer(id: string, options?: ServerOptions & { pid?: number }): boolean
 
 /**
  * What a finished program said about its failure: stderr, then stdout, trimmed, joined by a line feed.

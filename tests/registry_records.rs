@@ -7,7 +7,7 @@ use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 use harnery_native::javascript::json;
 use harnery_native::servers::read::{read_records, read_server};
 use harnery_native::servers::register::{register, GivenOwner};
-use harnery_native::servers::touch::{touch, Toucher};
+use harnery_native::servers::touch::{touch, touch_sparingly};
 use harnery_native::servers::unregister::unregister;
 use harnery_native::servers::{CoordRoot, Error, Kind, Options, Owner, ServerRecord};
 use registry_support::{input, mode, planted, process, Bench, NOBODY};
@@ -168,18 +168,20 @@ fn a_touch_of_what_is_no_record_leaves_it() {
 }
 
 #[test]
-fn a_toucher_touches_once_a_minute_and_never_fails() {
+fn a_sparing_touch_touches_once_a_minute_and_never_fails() {
     let bench = Bench::new();
     bench.plant("a", &planted("a", 7, ""));
-    let toucher = Toucher::new("a", bench.options());
-    toucher.touch(&bench.registry());
+    let last = touch_sparingly(&bench.registry(), "a", &bench.options(), None);
     let first = bench.text("a");
     assert!(first.contains("last_active_at"));
     bench.plant("a", &planted("a", 7, ""));
-    toucher.touch(&bench.registry());
+    assert_eq!(touch_sparingly(&bench.registry(), "a", &bench.options(), Some(last)), last);
     assert!(!bench.text("a").contains("last_active_at"), "the minute is not over");
+    let earlier = last.saturating_sub(std::time::Duration::from_secs(60));
+    assert!(touch_sparingly(&bench.registry(), "a", &bench.options(), Some(earlier)) > earlier);
+    assert!(bench.text("a").contains("last_active_at"));
     let nowhere = Options { coord_root: CoordRoot::At("/dev/null/x".to_owned()), ..Options::default() };
-    Toucher::new("a", nowhere).touch(&bench.registry());
+    touch_sparingly(&bench.registry(), "a", &nowhere, None);
 }
 
 #[test]

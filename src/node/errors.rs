@@ -23,6 +23,8 @@ pub(super) enum Failure {
     Path(PathError),
     /// The system call's own code, or `ERR_HARNERY_SCAN_FAILED`.
     Sockets(crate::net::Error),
+    /// `SERVER_INPUT`, `SERVER_NO_PROJECT`, `SERVER_RETAINED`, `SERVER_CUSTODY`, `SERVER_BUSY`.
+    Servers(crate::servers::Error),
 }
 
 impl From<PathError> for Failure {
@@ -34,6 +36,17 @@ impl From<PathError> for Failure {
 impl From<crate::net::Error> for Failure {
     fn from(error: crate::net::Error) -> Self {
         Failure::Sockets(error)
+    }
+}
+
+impl From<crate::servers::Error> for Failure {
+    fn from(error: crate::servers::Error) -> Self {
+        match error {
+            crate::servers::Error::Path(error) => Failure::Path(error),
+            crate::servers::Error::Sockets(error) => Failure::Sockets(error),
+            crate::servers::Error::Nul(error) => Failure::WrongValue(error.to_string()),
+            error => Failure::Servers(error),
+        }
     }
 }
 
@@ -99,6 +112,12 @@ fn describe(failure: &Failure) -> Description {
             &format!("harnery-native failed inside: {message}"),
         ),
         Failure::Path(error) => path_error(error),
+        Failure::Servers(error) => Description {
+            class: Class::Error,
+            code: server_code(error),
+            message: error.to_string(),
+            members: Vec::new(),
+        },
         Failure::Sockets(error) => match error {
             crate::net::Error::Unreadable(path) => {
                 Description { message: error.to_string(), ..path_error(path) }
@@ -111,6 +130,23 @@ fn describe(failure: &Failure) -> Description {
             }
         },
     }
+}
+
+fn server_code(error: &crate::servers::Error) -> Option<String> {
+    use crate::servers::Error;
+    let code = match error {
+        Error::Input(_) => "SERVER_INPUT",
+        Error::Nul(_) => "ERR_INVALID_ARG_VALUE",
+        Error::NoProject => "SERVER_NO_PROJECT",
+        Error::Retained(_) => "SERVER_RETAINED",
+        Error::Custody(_) => "SERVER_CUSTODY",
+        Error::Busy(_) => "SERVER_BUSY",
+        Error::Path(error) => return error.code(),
+        Error::Lease(error) => return error.code().map(Into::into),
+        Error::Sockets(_) => "ERR_HARNERY_SCAN_FAILED",
+        Error::Thrown(_) => return None,
+    };
+    Some(code.to_owned())
 }
 
 /// As Node's own: `code`, negative `errno`, `syscall`, `path`.

@@ -24,6 +24,7 @@ mod native;
 mod net;
 mod objects;
 mod process;
+mod servers;
 mod spawn;
 mod value;
 mod waits;

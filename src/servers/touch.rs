@@ -1,6 +1,5 @@
 //! Marking a server as used.
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use super::registry::{Options, Project, Registry};
@@ -10,7 +9,7 @@ use crate::files::Stat;
 use crate::host::Host;
 use crate::javascript::timestamp;
 
-/// How often a [`Toucher`] touches at most.
+/// How often [`touch_sparingly`] touches at most.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How long a touch that others overtake tries again.
@@ -81,27 +80,20 @@ fn owner_to_keep(host: &Host, stat: &Stat) -> Result<Option<(u32, u32)>, Foreign
     }
 }
 
-/// A server's own use marker: touches at most once a minute and never fails.
-#[derive(Debug)]
-pub struct Toucher {
-    id: String,
-    options: Options,
-    last: Cell<Option<Duration>>,
-}
-
-impl Toucher {
-    pub fn new(id: &str, options: Options) -> Toucher {
-        Toucher { id: id.to_owned(), options, last: Cell::new(None) }
+/// A server's own use marker: touches unless it did within the last minute, and never fails. `last` is what the call
+/// before gave, by [`Clock::monotonic`](crate::clock::Clock::monotonic).
+pub fn touch_sparingly(
+    registry: &Registry<'_>,
+    id: &str,
+    options: &Options,
+    last: Option<Duration>,
+) -> Duration {
+    let clock = &registry.host.clock;
+    let now = clock.monotonic();
+    if let Some(last) = last.filter(|last| now.saturating_sub(*last) < TOUCH_INTERVAL) {
+        return last;
     }
-
-    pub fn touch(&self, registry: &Registry<'_>) {
-        let clock = &registry.host.clock;
-        let now = clock.monotonic();
-        if self.last.get().is_some_and(|last| now.saturating_sub(last) < TOUCH_INTERVAL) {
-            return;
-        }
-        self.last.set(Some(now));
-        // A server does not stop serving because its record could not be touched.
-        let _ = touch(registry, &self.id, &self.options, clock.now_ms());
-    }
+    // A server does not stop serving because its record could not be touched.
+    let _ = touch(registry, id, options, clock.now_ms());
+    now
 }
