@@ -125,12 +125,17 @@ fn sockets(
 ) -> Result<ControlFlow<()>, Errno> {
     let mut entries = RawDir::new(descriptors, buffer);
     while let Some(entry) = entries.next() {
+        let entry = entry?;
+        // `.` and `..`, which a kernel thread has alone.
+        if entry.file_name().to_bytes().starts_with(b".") {
+            continue;
+        }
         let mut target = [MaybeUninit::uninit(); 32];
         // A longer target is cut, and no socket's.
-        let target = match readlinkat_raw(descriptors, entry?.file_name(), &mut target) {
+        let target = match readlinkat_raw(descriptors, entry.file_name(), &mut target) {
             Ok((target, _)) => target,
-            // `.` and `..` are no links; a descriptor may have been closed meanwhile.
-            Err(Errno::INVAL | Errno::NOENT) => continue,
+            // Closed meanwhile.
+            Err(Errno::NOENT) => continue,
             Err(errno) => return Err(errno),
         };
         let inode = target.strip_prefix(b"socket:[").and_then(|rest| number(rest.strip_suffix(b"]")?));
