@@ -137,6 +137,7 @@ pub fn list_listeners(sockets: &dyn Sockets) -> Result<Vec<Listener>, Error> {
 }
 
 /// A listening socket as the kernel tells of it, before its owners are looked for.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Socket {
     port: u16,

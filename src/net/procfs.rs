@@ -14,11 +14,6 @@ pub struct Row<'a> {
     pub inode: &'a str,
 }
 
-/// A socket that waits for connections.
-pub(super) const LISTEN: &str = "0A";
-/// Connected, and `SYN_RECV`, where a deferred-accept server parks a connected client until its first bytes arrive.
-pub(super) const CONNECTED: [&str; 2] = ["01", "03"];
-
 /// The rows of `/proc/net/tcp` or `tcp6`. The first line is the heading; lines that are no rows are passed over.
 pub fn parse_proc_net_tcp(text: &str) -> impl Iterator<Item = Row<'_>> {
     text.lines().skip(1).filter_map(row)
@@ -46,13 +41,18 @@ mod files {
 
     use rustix::fs::{access, open, Access, Mode, OFlags};
 
-    use super::{parse_proc_net_tcp, CONNECTED, LISTEN};
+    use super::parse_proc_net_tcp;
     use crate::files::PathError;
     use crate::net::Socket;
 
     /// Of the calling thread's network namespace: a thread may have left its process's.
     const TCP: &str = "/proc/thread-self/net/tcp";
     const TCP6: &str = "/proc/thread-self/net/tcp6";
+
+    /// A socket that waits for connections.
+    const LISTEN: &str = "0A";
+    /// Connected, and `SYN_RECV`, where a deferred-accept server parks a connected client until its first bytes arrive.
+    const CONNECTED: [&str; 2] = ["01", "03"];
 
     /// Every listening socket that the text files show.
     pub(in crate::net) fn listening() -> Result<Vec<Socket>, PathError> {
