@@ -137,7 +137,7 @@ impl Source {
     fn read(path: &Path) -> Self {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(path).unwrap();
-        let code = without_comments_and_strings(text.split("#[cfg(test)]\nmod ").next().unwrap());
+        let code = without_comments_and_strings(text.split("#[cfg(test)]\nmod tests {").next().unwrap());
         Source { name, code, lines: text.lines().count() }
     }
 
@@ -228,7 +228,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
             files.push(path);
         }
     }

@@ -4,28 +4,34 @@
 //! It starts with the first wait and stays. The waits themselves belong to those who asked: whoever drops a
 //! [`Waiting`] has called its wait off, and its descriptors may then be closed.
 
+#[cfg(target_os = "linux")]
+mod epoll;
+#[cfg(any(not(target_os = "linux"), test))]
+mod poll;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{eventfd, EventfdFlags, Timespec};
+use rustix::event::Timespec;
 
 use super::{Clock, Pause, SystemClock};
+#[cfg(target_os = "linux")]
+use epoll::{Set, Watched};
+#[cfg(not(target_os = "linux"))]
+use poll::{Set, Watched};
 
 /// A wait in progress. Dropping it calls the wait off.
 #[must_use = "dropping it calls the wait off"]
 pub struct Waiting {
     waiter: &'static Waiter,
     number: u64,
-    /// Kept open here, and taken out of the kernel's set before they can be closed.
-    watched: Vec<Rc<OwnedFd>>,
+    watched: Vec<Watched>,
 }
 
 impl Waiting {
@@ -43,7 +49,7 @@ impl Waiting {
         waits.last += 1;
         let mut waiting = Waiting { waiter, number: waits.last, watched: Vec::new() };
         for descriptor in &pause.wake {
-            match waiter.watch(descriptor, waiting.number) {
+            match waiter.set.watch(descriptor, waiting.number) {
                 Ok(watched) => waiting.watched.push(watched),
                 Err(error) => {
                     // Its drop takes the lock itself.
@@ -57,7 +63,7 @@ impl Waiting {
         if let Some(deadline) = deadline {
             waits.deadlines.insert((deadline, number));
             if waits.deadlines.first() == Some(&(deadline, number)) {
-                waiter.poke();
+                waiter.set.poke();
             }
         }
         Ok(waiting)
@@ -67,9 +73,8 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let mut waits = self.waiter.lock();
-        for descriptor in &self.watched {
-            // What is not in the set any more needs no taking out.
-            let _ = epoll::delete(&self.waiter.set, descriptor);
+        for watched in &self.watched {
+            self.waiter.set.forget(watched);
         }
         waits.take(self.number);
     }
@@ -82,10 +87,7 @@ impl fmt::Debug for Waiting {
 }
 
 struct Waiter {
-    /// The kernel's set of descriptors that somebody waits for, each with the number of its wait.
-    set: OwnedFd,
-    /// Wakes the thread when an earlier deadline comes in. Its number in the set is 0.
-    poked: OwnedFd,
+    set: Set,
     waits: Mutex<Waits>,
 }
 
@@ -113,36 +115,12 @@ impl Waits {
 
 impl Waiter {
     fn new() -> io::Result<Waiter> {
-        let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let poked = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        // By its edges, so that it need not be read: every poke is one.
-        epoll::add(&set, &poked, EventData::new_u64(0), EventFlags::IN | EventFlags::ET)?;
-        Ok(Waiter { set, poked, waits: Mutex::default() })
+        Ok(Waiter { set: Set::new()?, waits: Mutex::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Waits> {
         // Nothing that is done under the lock leaves the tables half changed.
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn poke(&self) {
-        // The only failure is a full counter, which is a poke that is not yet seen.
-        let _ = rustix::io::write(&self.poked, &1_u64.to_ne_bytes());
-    }
-
-    /// Put a descriptor into the set; the one that was put in comes back.
-    fn watch(&self, descriptor: &Rc<OwnedFd>, number: u64) -> io::Result<Rc<OwnedFd>> {
-        let (data, flags) = (EventData::new_u64(number), EventFlags::IN | EventFlags::ONESHOT);
-        match epoll::add(&self.set, descriptor, data, flags) {
-            Ok(()) => Ok(Rc::clone(descriptor)),
-            // Somebody else waits for the same one: the set takes a number of it only once.
-            Err(rustix::io::Errno::EXIST) => {
-                let own = descriptor.try_clone()?;
-                epoll::add(&self.set, &own, data, flags)?;
-                Ok(Rc::new(own))
-            }
-            Err(error) => Err(error.into()),
-        }
     }
 
     fn serve(&self) -> ! {
@@ -158,16 +136,8 @@ impl Waiter {
     fn sleep(&self) -> Vec<Wait> {
         const LONGEST: Duration = Duration::from_secs(3600);
         let first = self.lock().deadlines.first().map(|(deadline, _)| *deadline);
-        let timeout = first.map(|deadline| {
-            let left = deadline.saturating_sub(SystemClock.monotonic()).min(LONGEST);
-            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
-        });
-        let mut events = [MaybeUninit::uninit(); 64];
-        // A signal, like a full set of events, only means another round.
-        let ready: Vec<u64> = match epoll::wait(&self.set, &mut events, timeout.as_ref()) {
-            Ok((events, _)) => events.iter().map(|event| event.data.u64()).collect(),
-            Err(_) => Vec::new(),
-        };
+        let left = first.map(|deadline| deadline.saturating_sub(SystemClock.monotonic()).min(LONGEST));
+        let ready = self.set.sleep(left);
         let now = SystemClock.monotonic();
         let mut waits = self.lock();
         let mut over: Vec<_> = ready.into_iter().filter_map(|number| waits.take(number)).collect();
@@ -193,4 +163,8 @@ fn the_waiter() -> io::Result<&'static Waiter> {
     thread.spawn(move || waiter.serve())?;
     *started = Some(waiter);
     Ok(waiter)
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec { tv_sec: duration.as_secs() as i64, tv_nsec: duration.subsec_nanos().into() }
 }
