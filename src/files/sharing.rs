@@ -1,4 +1,12 @@
-//! Who may look into a project's state: the modes of its directories and files.
+//! Who may look into a project's state: the modes of its directories and files, exactly, whatever the umask is.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::rc::Rc;
+
+use nix::errno::Errno;
+
+use super::{Access, Dir, File, Files, PathError};
 
 /// Whether other users of the project's group share its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,6 +30,78 @@ impl Sharing {
         match self {
             Sharing::Private => 0o600,
             Sharing::Group => 0o660,
+        }
+    }
+
+    /// Create a file exclusively, for writing.
+    ///
+    /// # Errors
+    /// [`PathError`]; `EEXIST` when the name is taken.
+    pub fn create_file(self, dir: &Dir, name: impl AsRef<OsStr>) -> Result<File, PathError> {
+        let name = name.as_ref();
+        let file = dir.open_file(name, Access::CreateNew { mode: self.file_mode() })?;
+        match self.widen_file(&file) {
+            Ok(()) => Ok(file),
+            Err(error) => {
+                // Best effort: the failure that is reported is the first one.
+                let _ = dir.unlink(name);
+                Err(error)
+            }
+        }
+    }
+
+    /// Give a file that was just created what the umask has cut.
+    ///
+    /// # Errors
+    /// [`PathError`] of the `fchmod`.
+    pub fn widen_file(self, file: &File) -> Result<(), PathError> {
+        match self {
+            Sharing::Private => Ok(()),
+            Sharing::Group => file.set_mode(self.file_mode()),
+        }
+    }
+
+    /// Create a directory in another.
+    ///
+    /// # Errors
+    /// [`PathError`]; `EEXIST` when the name is taken.
+    pub fn make_dir_in(self, parent: &Dir, name: impl AsRef<OsStr>) -> Result<Dir, PathError> {
+        let name = name.as_ref();
+        parent.make_dir(name, self.directory_mode())?;
+        let dir = parent.open_dir(name)?;
+        self.widen_dir(&dir)?;
+        Ok(dir)
+    }
+
+    /// Create the directory at an absolute path, and its parents, where they are missing. Existing ones are left as
+    /// they are.
+    ///
+    /// # Errors
+    /// [`PathError`] of the `mkdir` that failed.
+    pub fn make_dirs(self, files: &Rc<dyn Files>, path: &Path) -> Result<(), PathError> {
+        let errno = |error: &std::io::Error| error.raw_os_error().map(Errno::from_raw);
+        let mut made = files.make_dir(path, self.directory_mode());
+        if let (Err(error), Some(parent)) = (&made, path.parent()) {
+            if errno(error) == Some(Errno::ENOENT) {
+                self.make_dirs(files, parent)?;
+                made = files.make_dir(path, self.directory_mode());
+            }
+        }
+        match made {
+            Ok(()) => match self {
+                Sharing::Private => Ok(()),
+                Sharing::Group => self.widen_dir(&Dir::open(files, path)?),
+            },
+            // There already, or another process was faster: it sees to the mode.
+            Err(error) if errno(&error) == Some(Errno::EEXIST) => Ok(()),
+            Err(error) => Err(PathError::new("mkdir", path, error)),
+        }
+    }
+
+    fn widen_dir(self, dir: &Dir) -> Result<(), PathError> {
+        match self {
+            Sharing::Private => Ok(()),
+            Sharing::Group => dir.set_mode(self.directory_mode()),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::options::record_limit;
 use super::record::Lines;
 use super::writer::{write, Writer};
 use super::{AppendOptions, Boundary, Error, Receipt, Result, Seams, Writing};
-use crate::files::{Access, File, Sharing};
+use crate::files::{Access, File};
 use crate::host::Host;
 use crate::javascript::json::safe_integer;
 
@@ -87,9 +87,8 @@ impl Writer<'_> {
         if seen.is_some_and(|seen| seen.identity != stat.identity) {
             return Err(changed());
         }
-        if seen.is_none() && self.sharing == Sharing::Group {
-            // The umask may have cut what the group is to have.
-            file.set_mode(self.sharing.file_mode())?;
+        if seen.is_none() {
+            self.sharing.widen_file(&file)?;
         }
         must_end_whole(&file, name, stat.size)?;
         self.must_be_the_only_one()?;

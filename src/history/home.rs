@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::{Error, Layout, Result};
-use crate::files::{make_dirs, Dir, Identity, Kind, PathError, Sharing, Stat};
+use crate::files::{Dir, Identity, Kind, PathError, Sharing, Stat};
 use crate::host::Host;
 
 /// An open directory whose path was its own when it was opened. Everything goes through the handle; whether the path
@@ -21,14 +21,8 @@ impl Home {
         if let Some(home) = Home::open(host, path)? {
             return Ok(home);
         }
-        let mode = sharing.directory_mode();
-        make_dirs(&host.files, path, mode)?;
-        let home = Home::open(host, path)?.ok_or_else(|| Error::DirectoryChanged(path.to_owned()))?;
-        // The umask may have cut what the group is to have.
-        if sharing == Sharing::Group {
-            home.dir.set_mode(mode)?;
-        }
-        Ok(home)
+        sharing.make_dirs(&host.files, path)?;
+        Home::open(host, path)?.ok_or_else(|| Error::DirectoryChanged(path.to_owned()))
     }
 
     /// Open the directory; `None` when it is missing.
@@ -45,15 +39,8 @@ impl Home {
 
     /// Open a directory in the home, creating it when it is missing.
     pub(super) fn create_inside(&self, name: &OsStr, sharing: Sharing) -> Result<Home> {
-        let mode = sharing.directory_mode();
-        match self.dir.make_dir(name, mode) {
-            Ok(()) => {
-                let inside = Home::of(self.dir.open_dir(name)?)?;
-                if sharing == Sharing::Group {
-                    inside.dir.set_mode(mode)?;
-                }
-                Ok(inside)
-            }
+        match sharing.make_dir_in(&self.dir, name) {
+            Ok(dir) => Home::of(dir),
             Err(error) if error.is_taken() => {
                 self.open_inside(name)?.ok_or_else(|| Error::DirectoryChanged(self.dir.path().join(name)))
             }

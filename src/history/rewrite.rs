@@ -8,7 +8,7 @@ use super::options::record_limit;
 use super::record::Lines;
 use super::writer::{write, Writer};
 use super::{Boundary, Error, Layout, Result, Seams, Writing};
-use crate::files::{Access, Identity, PathError, Sharing};
+use crate::files::{Identity, PathError};
 use crate::host::Host;
 
 /// Write the records, given as JSON texts, beside the file and rename them over it. Until then a failure leaves the
@@ -67,12 +67,7 @@ impl Writer<'_> {
     }
 
     fn write_temporary(&self, temporary: &OsStr, bytes: &[u8]) -> std::result::Result<Identity, PathError> {
-        let mode = self.sharing.file_mode();
-        let file = self.home.dir.open_file(temporary, Access::CreateNew { mode })?;
-        if self.sharing == Sharing::Group {
-            // The umask may have cut what the group is to have.
-            file.set_mode(mode)?;
-        }
+        let file = self.sharing.create_file(&self.home.dir, temporary)?;
         file.write_all_at(0, bytes)?;
         file.sync()?;
         Ok(file.stat()?.identity)

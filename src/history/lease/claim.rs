@@ -6,7 +6,7 @@ use nix::errno::Errno;
 
 use super::owner::{self, OWNER_FILE};
 use super::Lease;
-use crate::files::{Access, Dir, Identity, PathError, Sharing};
+use crate::files::{Dir, Identity, PathError, Sharing};
 use crate::history::home::{is_unsupported, Home};
 use crate::history::Result;
 use crate::host::Host;
@@ -112,15 +112,8 @@ fn won(renamed: std::result::Result<(), PathError>) -> std::result::Result<bool,
 }
 
 fn write_owner(own: &Dir, text: &str, sharing: Sharing) -> std::result::Result<Identity, PathError> {
-    let file = own.open_file(OWNER_FILE, Access::CreateNew { mode: sharing.file_mode() })?;
-    let written = file.write_all_at(0, text.as_bytes()).and_then(|()| {
-        // The umask may have cut what the group is to have.
-        if sharing == Sharing::Group {
-            file.set_mode(sharing.file_mode())?;
-        }
-        file.sync()?;
-        file.stat()
-    });
+    let file = sharing.create_file(own, OWNER_FILE)?;
+    let written = file.write_all_at(0, text.as_bytes()).and_then(|()| file.sync()).and_then(|()| file.stat());
     if written.is_err() {
         let _ = own.unlink(OWNER_FILE);
     }

@@ -2,14 +2,11 @@
 
 use std::path::Path;
 use std::path::PathBuf;
-use std::rc::Rc;
-
-use nix::errno::Errno;
 
 use super::{Site, Store};
-use crate::files::{Dir, Files, Kind, PathError};
+use crate::files::{Dir, Kind, PathError};
 use crate::host::Host;
-use crate::servers::{Error, Sharing};
+use crate::servers::Error;
 
 /// `<coordRoot>/.harnery/servers`
 pub fn directory(coord_root: &Path) -> PathBuf {
@@ -38,34 +35,10 @@ impl Store {
         if let Some(store) = Store::open(host, &site.coord_root)? {
             return Ok(store);
         }
-        make(&host.files, &path, site.sharing)?;
+        site.sharing.make_dirs(&host.files, &path)?;
         let dir = Dir::open(&host.files, &path).map_err(|error| explain(host, error))?;
         Ok(Store { host: host.clone(), dir })
     }
-}
-
-/// Create a directory and its missing parents, each with exactly the mode, whatever the umask is.
-fn make(files: &Rc<dyn Files>, path: &Path, sharing: Sharing) -> Result<(), PathError> {
-    let mode = sharing.directory_mode();
-    let errno = |error: &std::io::Error| error.raw_os_error().map(Errno::from_raw);
-    let mut made = files.make_dir(path, mode);
-    if let (Err(error), Some(parent)) = (&made, path.parent()) {
-        if errno(error) == Some(Errno::ENOENT) {
-            make(files, parent, sharing)?;
-            made = files.make_dir(path, mode);
-        }
-    }
-    match made {
-        Ok(()) => {}
-        // Another process was faster: it sees to the mode.
-        Err(error) if errno(&error) == Some(Errno::EEXIST) => return Ok(()),
-        Err(error) => return Err(PathError::new("mkdir", path, error)),
-    }
-    let dir = Dir::open(files, path)?;
-    if dir.stat()?.mode & 0o777 != mode {
-        dir.set_mode(mode)?;
-    }
-    Ok(())
 }
 
 /// A directory that is none is named as what it is, with what to do.
