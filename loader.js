@@ -1,41 +1,52 @@
 // Finds and loads the binary for this machine: beside this file in a checkout, else the platform's own package.
 'use strict'
 
-const SUPPORTED = { 'linux-x64-gnu': 'Linux on x64 with glibc' }
+const { readFileSync } = require('node:fs')
 
+/** The name of this machine's platform, as the packages are named. */
 function platform() {
-  if (process.platform !== 'linux') return `${process.platform}-${process.arch}`
-  const report = process.report?.getReport?.()
-  const glibc = report?.header?.glibcVersionRuntime
-  return `linux-${process.arch}-${glibc ? 'gnu' : 'musl'}`
+  const { platform: os, arch } = process
+  return os === 'linux' ? `${os}-${arch}-${isMusl() ? 'musl' : 'gnu'}` : `${os}-${arch}`
+}
+
+/** musl's `ldd` is a script that names it; glibc's names glibc. Where neither is there, the runtime's report tells. */
+function isMusl() {
+  try {
+    return readFileSync('/usr/bin/ldd', 'latin1').includes('musl')
+  } catch {
+    return process.report?.getReport?.().header?.glibcVersionRuntime === undefined
+  }
 }
 
 function load() {
   const here = platform()
-  const attempts = [`./harnery-native.${here}.node`, `harnery-native-${here}`]
   const reasons = []
-  for (const name of attempts) {
+  for (const name of [`./harnery-native.${here}.node`, `harnery-native-${here}`]) {
     try {
       return require(name)
     } catch (error) {
-      // A binary that is there and does not load is the answer; one that is not there is not.
-      if (error?.code !== 'MODULE_NOT_FOUND') reasons.push(error)
+      reasons.push(error)
     }
   }
   throw unsupported(here, reasons)
 }
 
 function unsupported(here, reasons) {
-  const list = Object.entries(SUPPORTED).map(([name, text]) => `${name} (${text})`).join(', ')
-  const known = here in SUPPORTED
-  const why = reasons.length > 0
-    ? `The binary for ${here} could not be loaded: ${reasons[0].message}`
-    : `There is no harnery-native binary for ${here} here.`
-  const remedy = known
-    ? `Install the package harnery-native-${here} (an optional dependency of harnery-native), or run \`npm run build\` in a checkout.`
-    : `Supported: ${list}. Elsewhere, build it from a checkout with Rust: \`npm run build\`.`
-  const error = new Error(`${why} ${remedy}`, { cause: reasons[0] })
+  const supported = require('./platforms.json')
+  // A binary that is there and does not load is the answer; one that is not there is not.
+  const broken = reasons.find((reason) => reason?.code !== 'MODULE_NOT_FOUND')
+  const list = Object.entries(supported).map(([name, { text }]) => `${name} (${text})`).join(', ')
+  const why = broken
+    ? `The binary of harnery-native for ${here} could not be loaded: ${broken.message}.`
+    : here in supported
+      ? `The package harnery-native-${here}, which holds the binary for this platform, is not installed.`
+      : `harnery-native has no binary for ${here}.`
+  const remedy = here in supported
+    ? `Install harnery-native-${here} in the version of harnery-native (an install that leaves out optional dependencies, or a node_modules made on another platform, lacks it).`
+    : 'Build it from a checkout with Rust (npm run build).'
+  const error = new Error(`${why} ${remedy} Supported: ${list}.`, { cause: broken ?? reasons.at(-1) })
   error.code = 'ERR_HARNERY_NATIVE_PLATFORM'
+  error.platform = here
   return error
 }
 
