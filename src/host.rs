@@ -1,5 +1,7 @@
 //! The host: a machine as one value. Every verb of the core takes it first.
 
+pub mod features;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,14 +62,17 @@ impl Memory {
 }
 
 impl Host {
-    /// The witness of this process, which has the number `me`, observed once: nothing in it changes while the process lives, but for a restore
-    /// from a checkpoint (after which it reads as another process anyway).
+    /// The witness of this process, which has the number `me`, observed once: nothing in it changes while the process
+    /// lives, but for a restore from a checkpoint (after which it reads as another process anyway).
     pub fn own_witness(&self, me: Pid) -> Option<Witness> {
-        let mut known = self.memory.own_witness.borrow_mut();
-        if known.as_ref().is_none_or(|(pid, _)| *pid != me) {
-            *known = self.processes.witness(me).map(|witness| (me, witness));
+        let known = self.memory.own_witness.borrow().clone().filter(|(pid, _)| *pid == me);
+        if let Some((_, witness)) = known {
+            return Some(witness);
         }
-        known.as_ref().map(|(_, witness)| witness.clone())
+        // Nothing is borrowed while the machine is asked: it may ask the caller's environment.
+        let witness = self.processes.witness(me)?;
+        self.memory.own_witness.replace(Some((me, witness.clone())));
+        Some(witness)
     }
 
     /// The machine that this process runs on.

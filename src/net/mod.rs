@@ -25,6 +25,15 @@ pub use error::Error;
 
 use crate::process::Pid;
 
+/// Whether the kernel answers socket diagnostics to this process.
+pub fn has_diagnostics() -> bool {
+    #[cfg(target_os = "linux")]
+    let answered = kernel::Kernel::by_diagnostics().listening_ports().is_ok();
+    #[cfg(not(target_os = "linux"))]
+    let answered = false;
+    answered
+}
+
 /// How this machine's sockets can be looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanSupport {

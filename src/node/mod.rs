@@ -18,6 +18,7 @@ mod arguments;
 mod call;
 mod environment;
 mod errors;
+mod features;
 mod instance;
 mod javascript;
 mod native;
