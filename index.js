@@ -17,6 +17,7 @@ module.exports.establishedConnectionCounts = native.establishedConnectionCounts
 module.exports.findUnregisteredListeners = native.findUnregisteredListeners
 module.exports.isUpstreamFailureText = native.isUpstreamFailureText
 module.exports.isValidServerId = native.isValidServerId
+module.exports.kernelFeatures = native.kernelFeatures
 module.exports.listListeners = native.listListeners
 module.exports.listListeningPorts = native.listListeningPorts
 module.exports.listListeningSockets = native.listListeningSockets
