@@ -304,7 +304,10 @@ fn an_assigned_member_keeps_its_place_and_an_index_finds_its_own() {
     }
     object.remove("a");
     let object = object.with("c", Some("x")).with("d", None::<i64>);
-    assert_eq!(json::stringify(&object.into()), r#"{"9":4,"10":2,"b":5,"c":"x"}"#);
+    // The first number that is no array index any more, and the last that is.
+    let object = object.with("4294967295", Some("y")).with("4294967294", Some("z"));
+    let printed = r#"{"9":4,"10":2,"4294967294":"z","b":5,"c":"x","4294967295":"y"}"#;
+    assert_eq!(json::stringify(&object.into()), printed);
 }
 
 fn any_text() -> impl Strategy<Value = Text> {

@@ -33,6 +33,7 @@ fn the_text_parts_of_an_opencode_stream_are_the_answer() {
         ),
         (exited(0).out(format!("{hello}\r\n{world}\r\n")), answers("Hello, world.").session("s")),
         (exited(0).out(world.trim_end()), answers("world.").session("s")),
+        (exited(0).out(format!("\u{feff}{}\u{a0}", world.trim_end())), answers("world.").session("s")),
         (exited(0).out(format!("{}{}", text(" a"), text("b "))), answers("ab").session("s")),
         (exited(0).out(format!("{}{}", text("a\\n"), text("\\nb"))), answers("a\n\nb").session("s")),
         // Halves of a character that come in two parts.
