@@ -1,7 +1,7 @@
 // Finds and loads the binary for this machine: beside this file in a checkout, else the platform's own package.
 'use strict'
 
-const { readFileSync } = require('node:fs')
+const { closeSync, fstatSync, openSync, readFileSync, readSync } = require('node:fs')
 
 /** The name of this machine's platform, as the packages are named. */
 function platform() {
@@ -23,12 +23,26 @@ function load() {
   const reasons = []
   for (const name of [`./harnery-native.${here}.node`, `harnery-native-${here}`]) {
     try {
-      return require(name)
+      const file = require.resolve(name)
+      if (process.platform === 'linux') checkWhole(file)
+      return require(file)
     } catch (error) {
       reasons.push(error)
     }
   }
   throw unsupported(here, reasons)
+}
+
+/** A file that was cut off while it was copied is mapped all the same, and ends the process once a missing page is touched. */
+function checkWhole(file) {
+  const header = Buffer.alloc(64)
+  const fd = openSync(file, 'r')
+  const { size } = fstatSync(fd)
+  readSync(fd, header)
+  closeSync(fd)
+  // An ELF file ends with its section headers: where they start, how large each is, how many there are.
+  const end = Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60)
+  if (size < end) throw new Error(`${file} is damaged: it has ${size} bytes, of at least ${end}`)
 }
 
 function unsupported(here, reasons) {

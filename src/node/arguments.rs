@@ -147,13 +147,13 @@ impl<'env> Argument<'env> {
         if !self.value.is_object() {
             return Err(self.wrong_type("an object"));
         }
-        Ok(Members { object: Some(self.value), name: Rc::new(self.name) })
+        Ok(Members { object: self.value, given: true, name: Rc::new(self.name) })
     }
 
     /// Options that may be left out as a whole.
     pub(super) fn options(self) -> Result<Members<'env>> {
         if self.value.is_undefined() {
-            return Ok(Members { object: None, name: Rc::new(self.name) });
+            return Ok(Members { object: self.value, given: false, name: Rc::new(self.name) });
         }
         self.object()
     }
@@ -197,7 +197,9 @@ impl<'env> Argument<'env> {
 /// The members of an object that the caller gave, or of options that were left out.
 #[derive(Clone)]
 pub(super) struct Members<'env> {
-    object: Option<Js<'env>>,
+    /// `undefined` when it was not given.
+    object: Js<'env>,
+    given: bool,
     name: Rc<Name>,
 }
 
@@ -208,12 +210,7 @@ impl<'env> Members<'env> {
         name: &'static str,
         read: impl FnOnce(Argument<'env>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let Some(object) = self.object else { return Ok(None) };
-        let value = object.get(name)?;
-        if value.is_undefined() {
-            return Ok(None);
-        }
-        read(self.member(object, value, name)).map(Some)
+        self.member(name)?.optional().map(read).transpose()
     }
 
     pub(super) fn required<T>(
@@ -221,18 +218,18 @@ impl<'env> Members<'env> {
         name: &'static str,
         read: impl FnOnce(Argument<'env>) -> Result<T>,
     ) -> Result<T> {
-        // Without an object there is nothing to ask, and nothing that could be there.
-        let Some(object) = self.object else { unreachable!("required members are of objects") };
-        read(self.member(object, object.get(name)?, name))
+        read(self.member(name)?)
     }
 
     /// The object itself; `None` for options that were left out.
     pub(super) fn value(&self) -> Option<Js<'env>> {
-        self.object
+        self.given.then_some(self.object)
     }
 
-    fn member(&self, object: Js<'env>, value: Js<'env>, name: &'static str) -> Argument<'env> {
-        Argument { value, owner: Some(object), name: Name::Member(Rc::clone(&self.name), name) }
+    fn member(&self, name: &'static str) -> Result<Argument<'env>> {
+        // Of options that were left out, every member is as undefined as they are.
+        let value = if self.given { self.object.get(name)? } else { self.object };
+        Ok(Argument { value, owner: Some(self.object), name: Name::Member(Rc::clone(&self.name), name) })
     }
 }
 
