@@ -1,47 +1,53 @@
-//! What the tests of leases share: a scene with a lease directory, hooks that are closures, owners that are dead.
+//! What the tests of leases share: scenes with a lease directory, hooks that are closures, owners that are dead.
 
-#![allow(dead_code, reason = "each test crate uses its own part")]
+#![allow(dead_code, unused_imports, reason = "each test crate uses its own part")]
+#![allow(unreachable_pub, reason = "a module of tests")]
 
-use std::cell::{Cell, RefCell};
+mod planted;
+mod script;
+mod tap;
+
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use harnery_native::files::record::{read, write_new, Read};
+use harnery_native::files::Dir;
 use harnery_native::host::{Host, ProcessEnvironment};
-use harnery_native::javascript::Thrown;
-use harnery_native::lease::{
-    acquire, Durability, Error, Hooks, Input, Lease, Owner, Probe, Probed, Reason, RecoveryStep,
-};
+use harnery_native::lease::{acquire, Durability, Error, Hooks, Input, Lease, NoHooks, Owner, Reason};
+
+pub use planted::Planted;
+pub use script::Script;
+pub use tap::{Before, Tap};
 
 pub const AUTHORITY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+pub const SCOPE: &str = "workspace";
 pub const STALE_AFTER_MS: i64 = 1000;
 /// Above every system's highest number.
-pub const DEAD_PID: f64 = 4_194_305.0;
+pub const DEAD_PID: i64 = 4_194_305;
+/// 2023-11-14: whatever is acquired then has expired by now.
+pub const LONG_AGO: f64 = 1_700_000_000_000.0;
 
-/// A lease directory of its own, on a memory file system where there is one.
+/// A lease on some machine.
+#[derive(Clone)]
 pub struct Scene {
-    pub root: tempfile::TempDir,
     pub host: Host,
+    pub path: PathBuf,
+}
+
+/// A real directory, on a memory file system where there is one. Removed when dropped.
+pub fn real() -> (tempfile::TempDir, Scene) {
+    let shm = Path::new("/dev/shm");
+    let parent = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
+    let root = tempfile::tempdir_in(parent).unwrap();
+    let scene = Scene { host: Host::real(Rc::new(ProcessEnvironment)), path: root.path().join("x.lease") };
+    (root, scene)
 }
 
 impl Scene {
-    pub fn new() -> Scene {
-        let shm = Path::new("/dev/shm");
-        let parent = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
-        Scene { root: tempfile::tempdir_in(parent).unwrap(), host: Host::real(Rc::new(ProcessEnvironment)) }
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.root.path().join("x.lease")
-    }
-
-    pub fn at(&self, name: &str) -> PathBuf {
-        self.path().join(name)
-    }
-
     pub fn input(&self) -> Input {
         Input {
-            path: self.path(),
-            scope: "workspace".into(),
+            path: self.path.clone(),
+            scope: SCOPE.into(),
             authority_sha256: AUTHORITY.into(),
             metadata: None,
             stale_after_ms: STALE_AFTER_MS as f64,
@@ -51,128 +57,89 @@ impl Scene {
         }
     }
 
-    pub fn acquire(&self, hooks: &dyn Hooks) -> Result<Lease, Error> {
+    pub fn acquire(&self) -> Result<Lease, Error> {
+        acquire(&self.host, &self.input(), &NoHooks)
+    }
+
+    pub fn acquire_with(&self, hooks: &dyn Hooks) -> Result<Lease, Error> {
         acquire(&self.host, &self.input(), hooks)
     }
 
     /// A holder whose process is dead and whose time is over.
     pub fn dead_holder(&self) -> Owner {
-        let input = Input { pid: Some(DEAD_PID), ..self.input() };
-        let lease = acquire(&self.host, &input, &past()).unwrap();
-        lease.owner.clone()
+        let input = Input { pid: Some(DEAD_PID as f64), ..self.input() };
+        acquire(&self.host, &input, &Script::at(LONG_AGO)).unwrap().owner.clone()
+    }
+
+    pub fn dir(&self) -> Dir {
+        Dir::open(&self.host.files, &self.path).unwrap()
+    }
+
+    pub fn below(&self, name: &str) -> Dir {
+        self.dir().open_dir(name).unwrap()
     }
 
     /// The names in the lease directory, sorted.
     pub fn names(&self) -> Vec<String> {
-        names_in(&self.path())
+        names(&self.dir())
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.dir().look(name).unwrap().is_some()
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        bytes_of(&self.dir(), name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        write_new(&self.dir(), name, bytes, 0o600).unwrap();
+    }
+
+    /// Make a directory in the lease directory and open it.
+    pub fn make(&self, name: &str) -> Dir {
+        self.dir().make_dir(name, 0o700).unwrap();
+        self.below(name)
+    }
+
+    /// The id of whom `current` names.
+    pub fn holder(&self) -> String {
+        id_in(&self.read("current"))
     }
 
     /// That nothing but the lease directory itself is left.
-    pub fn assert_empty(&self) {
+    #[track_caller]
+    pub fn assert_free_and_clean(&self) {
         assert_eq!(self.names(), Vec::<String>::new());
     }
 
-    pub fn holder(&self) -> String {
-        let text = std::fs::read_to_string(self.at("current")).unwrap();
-        text.split("\"owner_id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    /// That a later contender gets the lease, and leaves the directory as clean as can be.
+    #[track_caller]
+    pub fn assert_acquirable(&self) {
+        let mut lease = self.acquire().unwrap();
+        lease.release(&self.host).unwrap();
     }
 }
 
-pub fn names_in(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+pub fn names(dir: &Dir) -> Vec<String> {
+    let mut names: Vec<_> = dir.list().unwrap().into_iter().map(|name| name.into_string().unwrap()).collect();
     names.sort();
     names
 }
 
-type Callback<A, R> = RefCell<Option<Box<dyn FnMut(A) -> R>>>;
-
-/// Hooks as closures.
-#[derive(Default)]
-pub struct Script {
-    pub now: Cell<Option<f64>>,
-    pub probe: Callback<i64, Probed>,
-    pub validate: Callback<Owner, Result<bool, Thrown>>,
-    pub on_create: Callback<(), Result<(), Thrown>>,
-    pub on_contention: Callback<(), Result<(), Thrown>>,
-    pub on_step: Callback<RecoveryStep, Result<(), Thrown>>,
-}
-
-impl Script {
-    pub fn at(now: f64) -> Script {
-        let script = Script::default();
-        script.now.set(Some(now));
-        script
-    }
-
-    pub fn on_step(self, call: impl FnMut(RecoveryStep) -> Result<(), Thrown> + 'static) -> Script {
-        *self.on_step.borrow_mut() = Some(Box::new(call));
-        self
-    }
-
-    pub fn on_contention(self, call: impl FnMut(()) -> Result<(), Thrown> + 'static) -> Script {
-        *self.on_contention.borrow_mut() = Some(Box::new(call));
-        self
-    }
-
-    pub fn on_create(self, call: impl FnMut(()) -> Result<(), Thrown> + 'static) -> Script {
-        *self.on_create.borrow_mut() = Some(Box::new(call));
-        self
-    }
-
-    pub fn validate(self, call: impl FnMut(Owner) -> Result<bool, Thrown> + 'static) -> Script {
-        *self.validate.borrow_mut() = Some(Box::new(call));
-        self
-    }
-
-    pub fn probe(self, call: impl FnMut(i64) -> Probed + 'static) -> Script {
-        *self.probe.borrow_mut() = Some(Box::new(call));
-        self
+pub fn bytes_of(dir: &Dir, name: &str) -> Vec<u8> {
+    match read(dir, name, 1 << 20).unwrap() {
+        Read::Bytes { bytes, .. } => bytes,
+        other => panic!("{name}: {other:?}"),
     }
 }
 
-fn call<A, R>(callback: &Callback<A, R>, argument: A) -> Option<R> {
-    // Taken out while it runs, so that it may come back here.
-    let mut taken = callback.borrow_mut().take()?;
-    let result = taken(argument);
-    *callback.borrow_mut() = Some(taken);
-    Some(result)
+pub fn id_in(bytes: &[u8]) -> String {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    text.split("\"owner_id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
 }
 
-impl Probe for Script {
-    fn probe(&self, pid: i64) -> Probed {
-        call(&self.probe, pid).unwrap()
-    }
-}
-
-impl Hooks for Script {
-    fn now(&self) -> Result<Option<f64>, Thrown> {
-        Ok(self.now.get())
-    }
-    fn probe_pid(&self) -> Option<&dyn Probe> {
-        self.probe.borrow().is_some().then_some(self)
-    }
-    fn validate_stale_owner(&self, owner: &Owner) -> Result<Option<bool>, Thrown> {
-        call(&self.validate, owner.clone()).transpose()
-    }
-    fn on_lease_directory_create(&self) -> Result<bool, Thrown> {
-        call(&self.on_create, ()).transpose().map(|called| called.is_some())
-    }
-    fn on_contention(&self) -> Result<(), Thrown> {
-        call(&self.on_contention, ()).unwrap_or(Ok(()))
-    }
-    fn on_recovery_step(&self, step: RecoveryStep) -> Result<(), Thrown> {
-        call(&self.on_step, step).unwrap_or(Ok(()))
-    }
-}
-
-/// A clock that stands long ago: what is acquired then has expired by now.
-pub fn past() -> Script {
-    Script::at(1_700_000_000_000.0)
-}
-
+#[track_caller]
 pub fn reason(result: Result<Lease, Error>) -> Reason {
     match result {
         Err(Error::Held { reason, .. }) => reason,
@@ -180,6 +147,30 @@ pub fn reason(result: Result<Lease, Error>) -> Reason {
     }
 }
 
-pub fn code(result: Result<Lease, Error>) -> String {
-    result.expect_err("a refusal").code().unwrap().into_owned()
+#[track_caller]
+pub fn refused(result: Result<Lease, Error>, code: &str) -> String {
+    let error = result.expect_err("a refusal");
+    assert_eq!(error.code().as_deref(), Some(code), "{error}");
+    error.to_string()
+}
+
+/// A lease on a simulated machine, as its first process sees it.
+pub fn simulated() -> (harnery_native::sim::Machine, Scene) {
+    let machine = harnery_native::sim::Machine::default();
+    let host = machine.start(1).host();
+    (machine, Scene { host, path: "/x.lease".into() })
+}
+
+impl Scene {
+    /// The same lease as another process of the machine sees it. Its number is 100 more.
+    pub fn of_process(&self, machine: &harnery_native::sim::Machine, number: u8) -> Scene {
+        Scene { host: machine.start(number).host(), path: self.path.clone() }
+    }
+
+    /// The same lease, with its calls tapped.
+    pub fn tapped(&self) -> (Rc<Tap>, Scene) {
+        let tap = Tap::new(self.host.files.clone());
+        let host = Host { files: tap.clone(), ..self.host.clone() };
+        (tap, Scene { host, path: self.path.clone() })
+    }
 }
