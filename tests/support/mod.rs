@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test crate uses its own part")]
 #![allow(unreachable_pub, reason = "a module of tests")]
 
+pub mod contender;
 mod planted;
 mod script;
 mod tap;
