@@ -1,5 +1,7 @@
 //! What users of such software run into, on real files and real processes.
 
+#![cfg(feature = "sim")]
+
 mod support;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! Who counts as live, and what a refusal says.
 
+#![cfg(feature = "sim")]
+
 mod support;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Looking at a lease changes nothing; a repair moves aside what makes it corrupt, and only that.
 
+#![cfg(feature = "sim")]
+
 mod support;
 
 use std::time::Duration;

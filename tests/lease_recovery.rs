@@ -1,5 +1,7 @@
 //! The seven numbered rules, and what becomes of the claims of the dead.
 
+#![cfg(feature = "sim")]
+
 mod support;
 
 use std::cell::RefCell;

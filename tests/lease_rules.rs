@@ -1,5 +1,7 @@
 //! The steps of acquiring, recovering and releasing a lease, and what each leaves on disk.
 
+#![cfg(feature = "sim")]
+
 mod support;
 
 use std::cell::RefCell;

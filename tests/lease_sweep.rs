@@ -1,5 +1,7 @@
 //! What dead contenders leave is swept, by a holder, when nobody else is there (rule 6), and at bounded cost.
 
+#![cfg(feature = "sim")]
+
 mod support;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Waiting for a lease: woken by what changes, quiet while nothing does, gone without a trace.
 
+#![cfg(feature = "sim")]
+
 mod support;
 
 use std::time::{Duration, Instant};
