@@ -102,6 +102,7 @@ impl Environment for ProcessEnvironment {
 
     #[expect(clippy::disallowed_methods, reason = "Rust callers have no other current directory")]
     fn current_dir(&self) -> PathBuf {
-        std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
+        // A directory that was removed has no path. Through this name every operation says so itself (`ENOENT`).
+        std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/proc/self/cwd"))
     }
 }

@@ -11,7 +11,7 @@ use napi::{sys, Result};
 
 use super::objects::Factory;
 use super::value::{Js, Scope};
-use crate::host::Environment;
+use crate::host::{Environment, ProcessEnvironment};
 
 const VARIABLE: Factory = Factory("(name) => { try { return process.env[name] } catch {} }");
 const CWD: Factory = Factory("() => { try { return process.cwd() } catch {} }");
@@ -47,8 +47,12 @@ impl Environment for JsEnvironment {
     }
 
     fn current_dir(&self) -> PathBuf {
-        // A directory that was removed has no path. Through this name every operation says so itself (`ENOENT`).
-        self.ask(|scope| CWD.call(scope, &[])).map_or_else(|| PathBuf::from("/proc/self/cwd"), PathBuf::from)
+        match self.ask(|scope| CWD.call(scope, &[])) {
+            // What is not UTF-8 in the path has been replaced, and another directory may have that name.
+            Some(path) if !path.contains(char::REPLACEMENT_CHARACTER) => PathBuf::from(path),
+            // The runtime cannot name it, or it was removed.
+            _ => ProcessEnvironment.current_dir(),
+        }
     }
 }
 
