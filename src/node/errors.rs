@@ -7,8 +7,10 @@ use std::ptr;
 
 use napi::{sys, Error, Result, Status};
 
+use super::call::rethrow;
 use super::value::{Js, Scope};
 use crate::files::PathError;
+use crate::javascript::Thrown;
 
 /// Everything that a verb of the core can fail with, and what the binding itself refuses.
 pub(super) enum Failure {
@@ -21,6 +23,8 @@ pub(super) enum Failure {
     /// A fault of this addon (a panic, or Node-API refusing): `ERR_HARNERY_NATIVE_INTERNAL`.
     Internal(String),
     Path(PathError),
+    /// What a function of the caller's threw: thrown again, the very same value.
+    Thrown(Thrown),
     /// The system call's own code, or `ERR_HARNERY_SCAN_FAILED`.
     Sockets(crate::net::Error),
     /// `SERVER_INPUT`, `SERVER_NO_PROJECT`, `SERVER_RETAINED`, `SERVER_CUSTODY`, `SERVER_BUSY`.
@@ -44,6 +48,7 @@ impl From<crate::servers::Error> for Failure {
         match error {
             crate::servers::Error::Path(error) => Failure::Path(error),
             crate::servers::Error::Sockets(error) => Failure::Sockets(error),
+            crate::servers::Error::Thrown(thrown) => Failure::Thrown(thrown),
             crate::servers::Error::Nul(error) => Failure::WrongValue(error.to_string()),
             error => Failure::Servers(error),
         }
@@ -52,7 +57,11 @@ impl From<crate::servers::Error> for Failure {
 
 /// Throw a failure as the JavaScript error that it is. The error to return says that it is pending.
 pub(super) fn raise(scope: Scope<'_>, failure: impl Into<Failure>) -> Error {
-    match to_js(scope, &describe(&failure.into())) {
+    let description = match describe(failure.into()) {
+        Ok(description) => description,
+        Err(thrown) => return rethrow(scope, thrown),
+    };
+    match to_js(scope, &description) {
         Ok(error) => scope.throw(error),
         Err(error) => error,
     }
@@ -95,30 +104,31 @@ struct Description {
     members: Vec<(&'static str, Member)>,
 }
 
-fn describe(failure: &Failure) -> Description {
+/// What error a failure becomes; `Err`: none, but the very value that the caller's own function threw.
+fn describe(failure: Failure) -> std::result::Result<Description, Thrown> {
     let plain = |class, code: &str, message: &str| Description {
         class,
         code: Some(code.to_owned()),
         message: message.to_owned(),
         members: Vec::new(),
     };
-    match failure {
-        Failure::WrongType(message) => plain(Class::TypeError, "ERR_INVALID_ARG_TYPE", message),
-        Failure::WrongValue(message) => plain(Class::TypeError, "ERR_INVALID_ARG_VALUE", message),
-        Failure::OutOfRange(message) => plain(Class::RangeError, "ERR_OUT_OF_RANGE", message),
+    Ok(match failure {
+        Failure::WrongType(message) => plain(Class::TypeError, "ERR_INVALID_ARG_TYPE", &message),
+        Failure::WrongValue(message) => plain(Class::TypeError, "ERR_INVALID_ARG_VALUE", &message),
+        Failure::OutOfRange(message) => plain(Class::RangeError, "ERR_OUT_OF_RANGE", &message),
         Failure::Internal(message) => plain(
             Class::Error,
             "ERR_HARNERY_NATIVE_INTERNAL",
             &format!("harnery-native failed inside: {message}"),
         ),
-        Failure::Path(error) => path_error(error),
+        Failure::Path(error) => path_error(&error),
         Failure::Servers(error) => Description {
             class: Class::Error,
-            code: server_code(error),
+            code: server_code(&error),
             message: error.to_string(),
             members: Vec::new(),
         },
-        Failure::Sockets(error) => match error {
+        Failure::Sockets(error) => match &error {
             crate::net::Error::Unreadable(path) => {
                 Description { message: error.to_string(), ..path_error(path) }
             }
@@ -129,7 +139,8 @@ fn describe(failure: &Failure) -> Description {
                 plain(Class::Error, "ERR_HARNERY_SCAN_FAILED", &error.to_string())
             }
         },
-    }
+        Failure::Thrown(thrown) => return Err(thrown),
+    })
 }
 
 fn server_code(error: &crate::servers::Error) -> Option<String> {

@@ -7,7 +7,6 @@ use crate::host::Host;
 use crate::javascript::json::Value;
 use crate::javascript::timestamp;
 use crate::node::arguments::{Argument, Members};
-use crate::node::call::rethrow;
 use crate::node::errors::raise;
 use crate::node::instance::host;
 use crate::node::objects::{js_to_value, parse_json};
@@ -33,10 +32,7 @@ impl<'env> Servers<'env> {
 
     /// What the core gave, or its failure as an exception.
     pub(super) fn done<T>(&self, result: std::result::Result<T, Error>) -> Result<T> {
-        result.map_err(|error| match error {
-            Error::Thrown(thrown) => rethrow(self.scope, thrown),
-            error => raise(self.scope, error),
-        })
+        result.map_err(|error| raise(self.scope, error))
     }
 
     pub(super) fn record_or_null(&self, record: Option<ServerRecord>) -> Result<Js<'env>> {
