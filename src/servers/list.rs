@@ -4,6 +4,7 @@ mod connections;
 mod report;
 
 use std::cell::OnceCell;
+use std::time::Duration;
 
 use super::answers::{OwnerState, OwnerStates};
 use super::listeners::{self, UnregisteredListener};
@@ -79,11 +80,12 @@ pub fn list_servers(registry: &Registry<'_>, options: &ListOptions) -> Result<Re
     let project = registry.project(&options.options.coord_root)?.ok_or(Error::NoProject)?;
     let host = registry.host;
     let now_ms = options.now_ms.unwrap_or_else(|| host.clock.now_ms());
+    let patience = Patience::new(registry, &options.options);
 
     let (mut pruned, mut kept) = (Vec::new(), Vec::new());
     for record in read::records(registry, &project)? {
         let state = server_state(host.processes.as_ref(), &record);
-        if options.prune && state == ServerState::Dead && prune(registry, &project, &record) {
+        if options.prune && state == ServerState::Dead && prune(registry, &project, &patience, &record) {
             pruned.push(record.id().into_owned());
         } else {
             kept.push((state, record));
@@ -104,7 +106,7 @@ pub fn list_servers(registry: &Registry<'_>, options: &ListOptions) -> Result<Re
         let is_used = options.sample && connections.is_some_and(|count| count > 0);
         let used_at = timestamp::format(now_ms).filter(|_| is_used);
         if is_used {
-            sample(registry, &project, &record, now_ms);
+            sample(registry, &project, &patience, &record, now_ms);
         }
         let last_active_at =
             used_at.or_else(|| record.last_activity().map(str::to_owned)).unwrap_or_default();
@@ -123,16 +125,40 @@ pub fn list_servers(registry: &Registry<'_>, options: &ListOptions) -> Result<Re
 
 /// Remove a dead record, if nothing that it names is left and it still stands. Whatever prevents that, the listing
 /// goes on.
-fn prune(registry: &Registry<'_>, project: &Project, record: &ServerRecord) -> bool {
+fn prune(registry: &Registry<'_>, project: &Project, patience: &Patience, record: &ServerRecord) -> bool {
     all_absent(registry.host.processes.as_ref(), record)
-        && unregister::remove_dead(registry, project, record).unwrap_or(false)
+        && unregister::remove_dead(registry, project, &patience.left(registry), record).unwrap_or(false)
 }
 
 /// Write back that a server is in use now. A failed write does not fail the listing.
-fn sample(registry: &Registry<'_>, project: &Project, record: &ServerRecord, now_ms: i64) {
+fn sample(
+    registry: &Registry<'_>,
+    project: &Project,
+    patience: &Patience,
+    record: &ServerRecord,
+    now_ms: i64,
+) {
     let Some(id) = ServerId::new(&record.id()) else { return };
     let is_listed = |now: &ServerRecord| now.is_same_registration(record);
-    let _ = touch::touch_when(registry, project, &id, now_ms, is_listed);
+    let _ = touch::touch_when(registry, project, &patience.left(registry), &id, now_ms, is_listed);
+}
+
+/// The time that one listing as a whole waits for mutation leases.
+struct Patience {
+    options: Options,
+    end: Duration,
+}
+
+impl Patience {
+    fn new(registry: &Registry<'_>, options: &Options) -> Patience {
+        let end = registry.host.clock.monotonic().saturating_add(options.custody_wait);
+        Patience { options: options.clone(), end }
+    }
+
+    fn left(&self, registry: &Registry<'_>) -> Options {
+        let custody_wait = self.end.saturating_sub(registry.host.clock.monotonic());
+        Options { custody_wait, ..self.options.clone() }
+    }
 }
 
 /// The host's reader of owners' states, asked for when the first owner turns up.

@@ -20,6 +20,7 @@ mod error;
 pub mod gc;
 pub mod list;
 pub mod listeners;
+pub mod migrate;
 pub mod names;
 pub mod ports;
 pub mod read;
@@ -30,6 +31,7 @@ mod sockets;
 pub mod state;
 pub mod store;
 pub mod touch;
+pub mod tunnels;
 pub mod unregister;
 
 pub use crate::files::Sharing;

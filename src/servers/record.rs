@@ -238,7 +238,7 @@ impl ServerRecord {
 }
 
 /// 36 characters of `[0-9a-f-]`.
-fn is_receipt(text: &str) -> bool {
+pub(super) fn is_receipt(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::answers::Owner;
+use super::custody::claim::claim;
 use super::record::witness_object;
 use super::registry::{Options, Project, Registry};
 use super::store::{Changed, Found, Invalid, Replacement, Synced};
@@ -58,7 +59,10 @@ pub fn register(
     let Some(project) = registry.project(&options.coord_root)? else { return Ok(None) };
     let checked = check(registry, input)?;
     let record = draft(registry, &project, input, &checked)?;
-    put(registry, &project, &checked.id, record).map(Some)
+    match registry.schema {
+        Schema::Current => put(registry, &project, &checked.id, record).map(Some),
+        Schema::Custody => claim(registry, &project, options, &checked.id, record).map(Some),
+    }
 }
 
 fn put(

@@ -195,6 +195,22 @@ impl Store {
     }
 }
 
+/// Another user's file, which only root can write for them.
+#[derive(Debug)]
+pub struct Foreign;
+
+/// The owner that the rewritten file must be given for it to stay its user's; `None` when it is so by itself.
+///
+/// # Errors
+/// [`Foreign`]
+pub fn owner_to_keep(host: &Host, stat: &Stat) -> Result<Option<(u32, u32)>, Foreign> {
+    match host.processes.effective_uid() {
+        me if me == stat.uid => Ok(None),
+        0 => Ok(Some((stat.uid, stat.gid))),
+        _ => Err(Foreign),
+    }
+}
+
 /// Whether a call failed for want of descriptors or memory.
 fn is_exhaustion(error: &PathError) -> bool {
     [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM].into_iter().any(|errno| error.is(errno))

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use super::custody::lease;
 use super::registry::{Options, Project, Registry};
-use super::store::{Changed, Found, Replacement, Synced};
-use super::{Error, ServerId, ServerRecord, Store};
-use crate::files::Stat;
-use crate::host::Host;
+use super::store::{owner_to_keep, Changed, Found, Replacement, Synced};
+use super::{Error, Schema, ServerId, ServerRecord, Store};
 use crate::javascript::timestamp;
 
 /// How often [`touch_sparingly`] touches at most.
@@ -24,13 +23,14 @@ pub fn touch(registry: &Registry<'_>, id: &str, options: &Options, now_ms: i64) 
     let (Some(project), Some(id)) = (registry.project(&options.coord_root)?, ServerId::new(id)) else {
         return Ok(());
     };
-    touch_when(registry, &project, &id, now_ms, |_| true)
+    touch_when(registry, &project, options, &id, now_ms, |_| true)
 }
 
 /// [`touch`] as long as `is_meant` agrees with the record that is about to be touched.
 pub(super) fn touch_when(
     registry: &Registry<'_>,
     project: &Project,
+    options: &Options,
     id: &ServerId,
     now_ms: i64,
     is_meant: impl Fn(&ServerRecord) -> bool,
@@ -40,7 +40,19 @@ pub(super) fn touch_when(
     };
     let touched =
         |record: &ServerRecord| is_meant(record).then(|| record.clone().with("last_active_at", now.as_str()));
-    rewrite(registry, project, id, Synced::No, touched)
+    match registry.schema {
+        Schema::Current => rewrite(registry, project, id, Synced::No, touched),
+        Schema::Custody if !is_registered(registry, project, id)? => Ok(()),
+        Schema::Custody => lease::under(registry.host, &project.path, id, options.custody_wait, || {
+            rewrite(registry, project, id, Synced::Yes, touched)
+        }),
+    }
+}
+
+/// Whether there is anything to take a lease for.
+fn is_registered(registry: &Registry<'_>, project: &Project, id: &ServerId) -> Result<bool, Error> {
+    let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(false) };
+    Ok(matches!(store.read(id, registry.schema)?, Found::Record(..)))
 }
 
 /// Replace a record by what `change` makes of it, whatever others do meanwhile.
@@ -65,18 +77,6 @@ fn rewrite(
             Changed::Superseded if host.clock.monotonic() < end => {}
             Changed::Done | Changed::Busy | Changed::Superseded => return Ok(()),
         }
-    }
-}
-
-/// Another user's file, which only root can write for them.
-struct Foreign;
-
-/// The owner that the rewritten file must be given for it to stay its user's; `None` when it is so by itself.
-fn owner_to_keep(host: &Host, stat: &Stat) -> Result<Option<(u32, u32)>, Foreign> {
-    match host.processes.effective_uid() {
-        me if me == stat.uid => Ok(None),
-        0 => Ok(Some((stat.uid, stat.gid))),
-        _ => Err(Foreign),
     }
 }
 

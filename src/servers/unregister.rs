@@ -1,6 +1,6 @@
 //! Removing a record without ever removing another registration's.
 
-use super::custody::is_exact_receipt;
+use super::custody::{self, is_exact_receipt};
 use super::registry::{Options, Project, Registry};
 use super::store::{Changed, Found, Invalid};
 use super::{Error, Schema, ServerId, ServerRecord, Site, Store};
@@ -56,8 +56,12 @@ pub fn remove_ended(host: &Host, site: &Site, schema: Schema, record: &ServerRec
 pub(super) fn remove_dead(
     registry: &Registry<'_>,
     project: &Project,
+    options: &Options,
     record: &ServerRecord,
 ) -> Result<bool, Error> {
+    if registry.schema == Schema::Custody {
+        return custody::unregister::remove(registry, project, options, record);
+    }
     let is_still = |now: &ServerRecord| now.is_same_registration(record);
     remove_when(registry.host, &registry.site(project), registry.schema, record, is_still)
 }

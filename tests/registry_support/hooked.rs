@@ -151,10 +151,24 @@ impl Files for HookedFiles {
     }
 }
 
-/// The system's instants, and a monotonic time that only pauses move.
-#[derive(Debug, Default)]
+/// The system's instants, and a monotonic time that only pauses move. What is to happen meanwhile can be told.
+#[derive(Default)]
 pub struct WaitingClock {
     passed: Cell<Duration>,
+    meanwhile: RefCell<Option<Box<dyn Fn()>>>,
+}
+
+impl WaitingClock {
+    /// Run `act` in each pause.
+    pub fn in_pauses(&self, act: impl Fn() + 'static) {
+        *self.meanwhile.borrow_mut() = Some(Box::new(act));
+    }
+}
+
+impl fmt::Debug for WaitingClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WaitingClock")
+    }
 }
 
 impl Clock for WaitingClock {
@@ -166,5 +180,8 @@ impl Clock for WaitingClock {
     }
     fn pause(&self, pause: &Pause) {
         self.passed.set(self.passed.get() + pause.at_most);
+        if let Some(act) = &*self.meanwhile.borrow() {
+            act();
+        }
     }
 }

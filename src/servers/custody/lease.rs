@@ -1,0 +1,74 @@
+//! The mutation lease of an id: who may change its registration.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::host::Host;
+use crate::javascript::json::sha256_hex;
+use crate::lease::{self, acquire_within, Durability, Lease, NoHooks};
+use crate::process::{witness, Judgement};
+use crate::servers::store::directory::directory;
+use crate::servers::{Error, ServerId};
+
+/// What to ask for. A power cut ends every holder on this machine, so the lease need not survive one.
+pub fn input(coord_root: &Path, id: &ServerId) -> lease::Input {
+    let scope = format!("server-registration-{id}");
+    lease::Input {
+        path: directory(coord_root).join(".custody").join(id.as_str()),
+        authority_sha256: sha256_hex(scope.as_bytes()),
+        scope,
+        metadata: None,
+        stale_after_ms: 1.0,
+        pid: None,
+        host: None,
+        durability: Durability::Process,
+    }
+}
+
+/// Take the lease, waiting for another process at most `wait`.
+///
+/// A holder in this very process is not waited for: it could never let go while this thread blocks.
+///
+/// # Errors
+/// [`Error::Lease`] as the lease gives it.
+pub fn take(host: &Host, coord_root: &Path, id: &ServerId, wait: Duration) -> Result<Lease, Error> {
+    let input = input(coord_root, id);
+    match lease::acquire(host, &input, &NoHooks) {
+        Err(refusal) if refusal.is_contention() && !wait.is_zero() && !is_held_here(host, &refusal) => {
+            Ok(acquire_within(host, &input, &NoHooks, wait)?)
+        }
+        taken => Ok(taken?),
+    }
+}
+
+/// Do `change` under the lease of an id, and let the lease go whatever comes of it.
+///
+/// # Errors
+/// As [`take`], what `change` gives, else what letting go gives (the lease was lost: the change may have met another).
+pub fn under<T>(
+    host: &Host,
+    coord_root: &Path,
+    id: &ServerId,
+    wait: Duration,
+    change: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut lease = take(host, coord_root, id, wait)?;
+    let changed = change();
+    let released = lease.release(host);
+    let changed = changed?;
+    released?;
+    Ok(changed)
+}
+
+fn is_held_here(host: &Host, refusal: &lease::Error) -> bool {
+    let lease::Error::Held { holder, .. } = refusal else { return false };
+    let me = host.processes.me();
+    // The number may be another's, in another pid namespace of this machine.
+    let is_another = holder.witness.as_ref().is_some_and(|recorded| {
+        matches!(
+            witness::judge(host.processes.as_ref(), me, recorded),
+            Judgement::Elsewhere | Judgement::Different | Judgement::Gone
+        )
+    });
+    holder.pid == i64::from(me.get()) && holder.host == host.processes.host_name() && !is_another
+}
