@@ -288,9 +288,16 @@ impl<'env> Js<'env> {
 
     /// A member, through getters and proxies; what they throw stays pending.
     pub(super) fn get(self, name: &str) -> Result<Js<'env>> {
-        let key = self.scope.string(name)?;
-        // SAFETY: as above.
-        self.scope.make(name, |out| unsafe { sys::napi_get_property(self.scope.raw, self.raw, key.raw, out) })
+        // As a C string: Node keeps these as property names, which are found in half the time.
+        let mut short = [0_u8; 64];
+        if name.len() >= short.len() || name.contains('\0') {
+            return self.get_key(self.scope.string(name)?);
+        }
+        short[..name.len()].copy_from_slice(name.as_bytes());
+        // SAFETY: as above; the name ends with the zero that the buffer was full of.
+        self.scope.make(name, |out| unsafe {
+            sys::napi_get_named_property(self.scope.raw, self.raw, short.as_ptr().cast(), out)
+        })
     }
 
     pub(super) fn get_index(self, index: u32) -> Result<Js<'env>> {
