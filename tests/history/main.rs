@@ -4,6 +4,8 @@ mod appending;
 mod kills;
 #[cfg(feature = "sim")]
 mod lease;
+#[path = "../mortal/mod.rs"]
+mod mortal;
 mod reading;
 mod repair;
 mod rewriting;
