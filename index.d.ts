@@ -18,6 +18,103 @@ export interface KernelFeatures {
   time_namespace: string | null
 }
 
+/** The boundaries of a recovery, in order. */
+export type LeaseRecoveryStep =
+  | 'claim_created'
+  | 'stale_pinned'
+  | 'current_removed'
+  | 'new_current_linked'
+  | 'recovery_retired'
+
+/** How a lease names its holder. On disk this addon adds one further field, `witness`. */
+export interface NoClobberLeaseOwner {
+  schema_version: 1
+  owner_id: string
+  owner_file: string
+  scope: string
+  authority_sha256: string
+  metadata?: Record<string, string>
+  pid: number
+  host: string
+  created_at: string
+  expires_at: string
+}
+
+/** A lease that is held. A plain object: spreading it or taking it apart keeps `release` working. */
+export interface NoClobberLease {
+  owner: NoClobberLeaseOwner
+  /** The dead holder that was replaced. */
+  recovered_owner?: NoClobberLeaseOwner
+  /**
+   * Let the lease go; again is fine. Throws with `code` `LEASE_LOST` when it is someone else's by now (nothing of theirs is
+   * touched). At run time `Symbol.dispose` does the same, where the runtime has it.
+   */
+  release(): void
+}
+
+export interface AcquireNoClobberLeaseInput {
+  /** The lease's directory; its last part is a safe component (`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`). */
+  path: string
+  /** A safe component. A stale holder of another scope is not replaced. */
+  scope: string
+  /** 64 lower-case hexadecimal digits; recorded, never compared. */
+  authoritySha256: string
+  /** At most 20 keys, each a safe component, with values of at most 1,000 characters. */
+  metadata?: Readonly<Record<string, string>>
+  /** Milliseconds after which a holder whose process is dead may be replaced. */
+  staleAfterMs: number
+  /** Whether a stale holder may be replaced; a falsy answer refuses. */
+  validateStaleOwner?: (owner: NoClobberLeaseOwner) => boolean
+  /** Milliseconds since the epoch. */
+  now?: () => number
+  /** A stand-in for this process. */
+  pid?: number
+  /** A stand-in for this host's name. */
+  host?: string
+  /** Returns when the process is there; else throws an error with `code` `"ESRCH"`, `"EPERM"`, … */
+  probePid?: (pid: number) => void
+  /** Fault-injection hook, just before the lease directory is created. */
+  onLeaseDirectoryCreate?: () => void
+  /** Fault-injection hook, after contention is observed and before the holder is read. */
+  onContention?: () => void
+  /** Fault-injection hook at the boundaries of a recovery. A throw simulates a crash. */
+  onRecoveryStep?: (step: LeaseRecoveryStep) => void
+  /** What survives a power cut: the lease's state (`"power"`, the default), or the owner's file only. A kill is always safe. */
+  durability?: 'power' | 'process'
+}
+
+/** Why a holder counts as live. */
+export type NoClobberLeaseReason =
+  | 'unexpired'
+  | 'alive'
+  | 'other-host'
+  | 'other-namespace'
+  | 'unreadable-liveness'
+  | 'clock'
+  | 'different-stale-after'
+
+/** Who replaces whom, as it is on disk. */
+export interface NoClobberLeaseClaim {
+  schema_version: 1
+  claimant: NoClobberLeaseOwner
+  observed_owner: NoClobberLeaseOwner
+  observed_sha256: string
+  created_at: string
+}
+
+export interface NoClobberLeaseInspection {
+  state: 'free' | 'held' | 'stale' | 'recovering' | 'corrupt'
+  /** Whom `current` names. */
+  owner?: NoClobberLeaseOwner
+  /** Of the owner, or of the claimant where nobody is `current`. */
+  liveness?: NoClobberLeaseReason | 'dead'
+  claim?: NoClobberLeaseClaim
+  /** How many entries dead contenders have left. */
+  leftovers: number
+  /** Of the names, devices, inodes, sizes and contents of everything in the directory. */
+  digest: string
+}
+
 /** How this machine's sockets can be looked at. */
 export type ScanSupport = 'procfs' | 'lsof' | 'unsupported'
 
@@ -289,6 +386,29 @@ export interface SpawnResult {
 }
 
 /**
+ * Take the lease at `path`, or say why not. Nothing of a call that fails is left on disk.
+ *
+ * A holder that is provably dead, of this host and past its time, is replaced; `recovered_owner` names it then. The
+ * call blocks for at most 250 ms more than its system calls take: a recovery waits so long until everyone else who
+ * is there has left.
+ *
+ * Throws errors with a stable `code`: `LEASE_INPUT` (before anything is written), `LEASE_HELD` (with `holder` and `reason`),
+ * `LEASE_RECOVERING`, `LEASE_AUTHORITY`, `LEASE_CORRUPT` (named by path and left as it is), `LEASE_LOST`,
+ * `LEASE_UNSUPPORTED` (no hard links), or the failed system call's. What one of the caller's functions throws leaves the
+ * call unchanged; a throw from `onRecoveryStep` simulates a crash and leaves everything as it is.
+ */
+export declare function acquireNoClobberLease(input: AcquireNoClobberLeaseInput): NoClobberLease
+
+/**
+ * {@link acquireNoClobberLease} that waits: while the answer is `LEASE_HELD` or `LEASE_RECOVERING`, for the lease's
+ * directory to change or the holder's process to end, until `waitMs` milliseconds are over (0 when left out: one
+ * try) or `signal` is aborted, which rejects with the signal's reason.
+ *
+ * No thread is held while it waits, and nothing of it is on disk between its tries.
+ */
+export declare function acquireNoClobberLeaseAsync(input: AcquireNoClobberLeaseInput & { waitMs?: number; signal?: AbortSignal }): Promise<NoClobberLease>
+
+/**
  * Register a process that listens inside the project and that nobody registered, as the scan sees it right now.
  *
  * Throws `pid … is not an unregistered listener inside this project` (`SERVER_INPUT`).
@@ -340,6 +460,19 @@ export declare function establishedConnectionCounts(ports: number[]): Map<number
 
 /** The listeners inside a project that none of these servers accounts for. */
 export declare function findUnregisteredListeners(coordRoot: string, servers: ServerView[]): UnregisteredListener[]
+
+/**
+ * Whether a lease that this environment acquired still is its own: a cleaner may have removed it, a faulty contender
+ * taken it. `false` for one that was released.
+ */
+export declare function holdsNoClobberLease(lease: NoClobberLease): boolean
+
+/**
+ * Look at a lease; nothing is changed. `digest` is by what {@link repairNoClobberLease} recognises it.
+ *
+ * Without `staleAfterMs` the owners' own times count.
+ */
+export declare function inspectNoClobberLease(path: string, options?: { staleAfterMs?: number; now?: () => number; probePid?: (pid: number) => void }): NoClobberLeaseInspection
 
 /**
  * Whether a failure's text says that the vendor was reached and refused: a status of 429 or 500 to 599 after `HTTP`,
@@ -449,6 +582,18 @@ export declare function readServerRecords(options?: ServerOptions): ServerRecord
  * (`SERVER_INPUT`). `SERVER_BUSY` when another process holds the registry's lock for two seconds.
  */
 export declare function registerServer(input: RegisterServerInput, options?: ServerOptions): ServerRecord | null
+
+/**
+ * Move what makes a lease corrupt into `repaired-<time>/` inside its directory, with a note of who, why and what.
+ *
+ * Only while `digest` is the one of a look at it, and while no owner in it is live; a healthy lease is never touched. With
+ * `confirm: "elsewhere"` expired owners of another pid namespace, of whom nothing can be told from here, are moved
+ * aside too: somebody knows that their container is gone for good.
+ *
+ * Throws with `code` `LEASE_INPUT` (another digest, nothing to repair, no actor or reason), `LEASE_HELD`, or
+ * `LEASE_RECOVERING` (another repair, or the lease was taken meanwhile).
+ */
+export declare function repairNoClobberLease(path: string, options: { digest: string; actor: string; reason: string; confirm?: 'elsewhere' }): { moved_to: string; moved: string[] }
 
 /** How this machine's sockets can be looked at. Where they cannot (`"unsupported"`), every list is empty. */
 export declare function scanSupport(): ScanSupport

@@ -83,6 +83,19 @@ pub enum RecoveryStep {
     RecoveryRetired,
 }
 
+impl RecoveryStep {
+    /// As the harness names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RecoveryStep::ClaimCreated => "claim_created",
+            RecoveryStep::StalePinned => "stale_pinned",
+            RecoveryStep::CurrentRemoved => "current_removed",
+            RecoveryStep::NewCurrentLinked => "new_current_linked",
+            RecoveryStep::RecoveryRetired => "recovery_retired",
+        }
+    }
+}
+
 /// What a supplied `probePid` answered: it returned, or threw an error with this `code` (if it had one).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probed {

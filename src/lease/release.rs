@@ -87,7 +87,12 @@ impl Lease {
         }) && host.processes.me() == self.holder
     }
 
-    /// The name of the lease's directory.
+    /// Whether there is nothing left to release.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// The lease's directory.
     pub fn path(&self) -> &std::path::Path {
         &self.path
     }

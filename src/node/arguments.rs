@@ -29,6 +29,8 @@ enum Name {
     Plain(&'static str),
     Member(Rc<Name>, &'static str),
     Element(Rc<Name>, u32),
+    /// Of a record, whose keys are the caller's.
+    Entry(Rc<Name>, Rc<str>),
 }
 
 impl fmt::Display for Name {
@@ -37,6 +39,7 @@ impl fmt::Display for Name {
             Name::Plain(name) => f.write_str(name),
             Name::Member(owner, name) => write!(f, "{owner}.{name}"),
             Name::Element(array, index) => write!(f, "{array}[{index}]"),
+            Name::Entry(record, key) => write!(f, "{record}[\"{key}\"]"),
         }
     }
 }
@@ -219,6 +222,18 @@ impl<'env> Members<'env> {
         read: impl FnOnce(Argument<'env>) -> Result<T>,
     ) -> Result<T> {
         read(self.member(name)?)
+    }
+
+    /// The own members of a record, in JavaScript's order, each value by `read`.
+    pub(super) fn entries<T>(&self, read: impl Fn(Argument<'env>) -> Result<T>) -> Result<Vec<(String, T)>> {
+        let keys = if self.given { self.object.keys()? } else { Vec::new() };
+        let entry = |key: Js<'env>| {
+            let name = key.as_string().unwrap_or_default();
+            let value = self.object.get_key(key)?;
+            let entry = Name::Entry(Rc::clone(&self.name), name.as_str().into());
+            Ok((name, read(Argument { value, owner: Some(self.object), name: entry })?))
+        };
+        keys.into_iter().map(entry).collect()
     }
 
     /// The object itself; `None` for options that were left out.

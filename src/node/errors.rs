@@ -8,6 +8,7 @@ use std::ptr;
 use napi::{sys, Error, Result, Status};
 
 use super::call::rethrow;
+use super::objects::value_to_js;
 use super::value::{Js, Scope};
 use crate::files::PathError;
 use crate::javascript::Thrown;
@@ -29,6 +30,9 @@ pub(super) enum Failure {
     Sockets(crate::net::Error),
     /// `SERVER_INPUT`, `SERVER_NO_PROJECT`, `SERVER_RETAINED`, `SERVER_CUSTODY`, `SERVER_BUSY`.
     Servers(crate::servers::Error),
+    /// `LEASE_INPUT`, `LEASE_HELD`, `LEASE_RECOVERING`, `LEASE_AUTHORITY`, `LEASE_CORRUPT`, `LEASE_LOST`,
+    /// `LEASE_UNSUPPORTED`, or the failed system call's.
+    Lease(crate::lease::Error),
 }
 
 impl From<PathError> for Failure {
@@ -43,12 +47,19 @@ impl From<crate::net::Error> for Failure {
     }
 }
 
+impl From<crate::lease::Error> for Failure {
+    fn from(error: crate::lease::Error) -> Self {
+        Failure::Lease(error)
+    }
+}
+
 impl From<crate::servers::Error> for Failure {
     fn from(error: crate::servers::Error) -> Self {
         match error {
             crate::servers::Error::Path(error) => Failure::Path(error),
             crate::servers::Error::Sockets(error) => Failure::Sockets(error),
             crate::servers::Error::Thrown(thrown) => Failure::Thrown(thrown),
+            crate::servers::Error::Lease(error) => error.into(),
             crate::servers::Error::Nul(error) => Failure::WrongValue(error.to_string()),
             error => Failure::Servers(error),
         }
@@ -95,6 +106,7 @@ enum Class {
 enum Member {
     Number(f64),
     Text(String),
+    Json(crate::javascript::json::Value),
 }
 
 struct Description {
@@ -122,6 +134,7 @@ fn describe(failure: Failure) -> std::result::Result<Description, Thrown> {
             &format!("harnery-native failed inside: {message}"),
         ),
         Failure::Path(error) => path_error(&error),
+        Failure::Lease(error) => return lease_error(error),
         Failure::Servers(error) => Description {
             class: Class::Error,
             code: server_code(&error),
@@ -141,6 +154,27 @@ fn describe(failure: Failure) -> std::result::Result<Description, Thrown> {
         },
         Failure::Thrown(thrown) => return Err(thrown),
     })
+}
+
+fn lease_error(error: crate::lease::Error) -> std::result::Result<Description, Thrown> {
+    use crate::lease::Error;
+    let (code, message) = (error.code().map(Into::into), error.to_string());
+    let members = match error {
+        Error::Path(source) | Error::At { source, .. } => {
+            return Ok(Description { message, ..path_error(&source) })
+        }
+        Error::Held { holder, reason, .. } => {
+            vec![("holder", Member::Json(holder.value)), ("reason", Member::Text(reason.as_str().to_owned()))]
+        }
+        Error::Input(_)
+        | Error::Recovering(_)
+        | Error::Authority(_)
+        | Error::Corrupt(_)
+        | Error::Lost(_)
+        | Error::Unsupported(_) => Vec::new(),
+        Error::Thrown(thrown) => return Err(thrown),
+    };
+    Ok(Description { class: Class::Error, code, message, members })
 }
 
 fn server_code(error: &crate::servers::Error) -> Option<String> {
@@ -188,6 +222,7 @@ fn to_js<'env>(scope: Scope<'env>, description: &Description) -> Result<Js<'env>
         let value = match member {
             Member::Number(number) => scope.number(*number)?,
             Member::Text(text) => scope.string(text)?,
+            Member::Json(value) => value_to_js(scope, value)?,
         };
         error.set(name, value)?;
     }

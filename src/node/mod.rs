@@ -21,6 +21,7 @@ mod errors;
 mod features;
 mod instance;
 mod javascript;
+mod lease;
 mod native;
 mod net;
 mod objects;

@@ -1,0 +1,82 @@
+//! The leases that JavaScript holds handles of.
+//!
+//! A handle is a plain object with a `release` of its own, so that spreading or taking it apart keeps it working. Its
+//! Rust side stands in a table under a number, and goes when it is released: no handle has a finalizer.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use napi::Result;
+
+use super::done;
+use crate::host::Host;
+use crate::javascript::json::stringify;
+use crate::lease::Lease;
+use crate::node::instance::{host, Instance};
+use crate::node::native::native;
+use crate::node::objects::Factory;
+use crate::node::value::{Js, Scope};
+
+#[derive(Default)]
+pub(super) struct Handles {
+    last: Cell<u64>,
+    leases: RefCell<BTreeMap<u64, Lease>>,
+}
+
+/// Two literals, so that a lease that recovered nobody has no such member.
+const HANDLE: Factory = Factory(
+    "(() => {
+        const { parse } = JSON
+        const { dispose } = Symbol
+        const make = (release, number, owner) => ({ owner: parse(owner), release() { release(number) } })
+        const makeRecovered = (release, number, owner, recovered) =>
+            ({ owner: parse(owner), recovered_owner: parse(recovered), release() { release(number) } })
+        return (release, number, owner, recovered) => {
+            const lease =
+                recovered === undefined ? make(release, number, owner) : makeRecovered(release, number, owner, recovered)
+            if (typeof dispose === 'symbol') lease[dispose] = lease.release
+            return lease
+        }
+    })()",
+);
+
+impl Handles {
+    pub(super) fn of(scope: Scope<'_>) -> Result<Rc<Handles>> {
+        Ok(Instance::of(scope)?.part())
+    }
+
+    /// The handle of a lease that has been acquired.
+    pub(super) fn hand_out<'env>(&self, scope: Scope<'env>, lease: Lease) -> Result<Js<'env>> {
+        self.last.set(self.last.get() + 1);
+        let number = self.last.get();
+        let owner = scope.string(&stringify(&lease.owner.value))?;
+        let recovered = match &lease.recovered_owner {
+            Some(recovered) => scope.string(&stringify(&recovered.value))?,
+            None => scope.undefined()?,
+        };
+        self.leases.borrow_mut().insert(number, lease);
+        let release = native(scope, release)?;
+        HANDLE.call(scope, &[release, scope.number(number as f64)?, owner, recovered])
+    }
+
+    pub(super) fn holds(&self, host: &Host, owner_id: &str) -> bool {
+        self.leases.borrow().values().any(|lease| lease.owner.owner_id == owner_id && lease.holds(host))
+    }
+}
+
+/// JavaScript's `release(number)`. Releasing again finds nothing, which is fine.
+fn release<'env>(scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> {
+    let number = arguments.first().and_then(|number| number.as_number()).unwrap_or_default() as u64;
+    let handles = Handles::of(scope)?;
+    let lease = handles.leases.borrow_mut().remove(&number);
+    if let Some(mut lease) = lease {
+        let released = lease.release(&host(scope)?);
+        if !lease.is_over() {
+            // Something failed on the way: it can be tried again.
+            handles.leases.borrow_mut().insert(number, lease);
+        }
+        done(scope, released)?;
+    }
+    scope.undefined()
+}
