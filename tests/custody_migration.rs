@@ -13,13 +13,17 @@ use harnery_native::lease::{self, NoHooks};
 use harnery_native::servers::custody::lease::input as lease_input;
 use harnery_native::servers::migrate::{migrate, Kept, Migration};
 use harnery_native::servers::read::read_records;
-use harnery_native::servers::{NoAnswers, Registry, Schema, ServerId, ServerRecord};
+use harnery_native::servers::{NoAnswers, Project, Registry, Schema, ServerId, ServerRecord};
 use registry_support::hooked::{HookedFiles, WaitingClock};
 use registry_support::{input, planted, process, Bench, NOBODY};
 
 fn to(bench: &Bench, schema: Schema) -> Migration {
     let registry = Registry { host: &bench.host, schema, answers: &NoAnswers };
-    migrate(&registry, bench.root(), &bench.options()).unwrap()
+    migrate(&registry, &project(bench), &bench.options()).unwrap()
+}
+
+fn project(bench: &Bench) -> Project {
+    Project { coord_root: bench.root().to_owned(), path: bench.dir.path().to_owned() }
 }
 
 fn kept(id: &str, reason: &str) -> Kept {
@@ -126,7 +130,7 @@ fn a_migration_that_is_killed_at_any_step_leaves_each_record_in_one_of_its_two_f
         });
         bench.host = Host { files: files.clone(), ..bench.host };
         let registry = Registry { host: &bench.host, schema: Schema::Custody, answers: &NoAnswers };
-        let _ = migrate(&registry, bench.root(), &bench.options());
+        let _ = migrate(&registry, &project(&bench), &bench.options());
         files.unhook();
         let now = bench.text("a");
         let is_new = ServerRecord::read(now.as_bytes(), Schema::Custody).is_some_and(|new| {

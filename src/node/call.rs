@@ -25,6 +25,11 @@ impl<'env> Callback<'env> {
         Callback { function, this }
     }
 
+    /// The function, to be handed on to JavaScript.
+    pub(super) fn function(&self) -> Js<'env> {
+        self.function
+    }
+
     pub(super) fn scope(&self) -> Scope<'env> {
         self.function.scope()
     }

@@ -36,8 +36,9 @@ use napi_derive::napi;
 
 /// Runs once in each JavaScript environment that loads the addon: the main thread, each worker.
 #[napi(module_exports)]
-pub(crate) fn load(_exports: Object, env: Env) -> Result<()> {
+pub(crate) fn load(exports: Object, env: Env) -> Result<()> {
     let scope = value::Scope::from(&env);
     instance::Instance::install(scope)?;
-    objects::capture(scope)
+    objects::capture(scope)?;
+    servers::custody::share(value::Js::from_object(scope, &exports))
 }

@@ -4,8 +4,10 @@
 mod answers;
 mod constants;
 mod context;
+pub(super) mod custody;
 mod gc;
 mod project;
+mod tunnels;
 mod verbs;
 
 use napi::bindgen_prelude::{Env, Result};
@@ -224,4 +226,43 @@ pub(crate) fn server_gc_config<'env>(env: &'env Env, coord_root: Js<'env>) -> Re
 )]
 pub(crate) fn plan_server_gc<'env>(env: &'env Env, views: Js<'env>, policy: Js<'env>) -> Result<Js<'env>> {
     gc::plan(Scope::from(env), views, policy)
+}
+
+/// The id of a tunnel's server.
+#[napi(catch_unwind, ts_args_type = "name: string")]
+pub(crate) fn tunnel_server_id(name: Js<'_>) -> Result<String> {
+    tunnels::id(name)
+}
+
+/// A tunnel's registration: a service that its gate's process is. Helper processes are not carried: nobody witnessed
+/// their generation.
+#[napi(
+    catch_unwind,
+    ts_args_type = "state: TunnelState, coordRoot: string",
+    ts_return_type = "RegisterServerInput"
+)]
+pub(crate) fn tunnel_server_input<'env>(
+    env: &'env Env,
+    state: Js<'env>,
+    coord_root: Js<'env>,
+) -> Result<Js<'env>> {
+    tunnels::input(&current(env)?, state, coord_root)
+}
+
+/// Change a project over to one of the two contracts: rewrite each readable record, under its id's mutation lease, for
+/// schema `to`. Its receipt and every other field are kept. What is invalid, held, or changes meanwhile is kept as it
+/// is and named.
+#[napi(catch_unwind, ts_args_type = "coordRoot: string, to: 1 | 2", ts_return_type = "ServerMigration")]
+pub(crate) fn migrate_server_records<'env>(
+    env: &'env Env,
+    coord_root: Js<'env>,
+    to: Js<'env>,
+) -> Result<Js<'env>> {
+    let to = Argument::new(to, "to");
+    let schema = match to.clone().number()? {
+        1.0 => Schema::Current,
+        2.0 => Schema::Custody,
+        given => return Err(to.out_of_range("1 or 2", given)),
+    };
+    Servers::new(Scope::from(env), schema)?.migrate(coord_root)
 }

@@ -5,8 +5,8 @@
 use std::marker::PhantomData;
 use std::ptr;
 
-use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, ValidateNapiValue};
-use napi::{sys, Env, Error, Result, Status, ValueType};
+use napi::bindgen_prelude::{FromNapiValue, Object, ToNapiValue, TypeName, ValidateNapiValue};
+use napi::{sys, Env, Error, JsValue, Result, Status, ValueType};
 
 use crate::javascript::text::Text;
 
@@ -159,6 +159,10 @@ impl<'env> Js<'env> {
         Js { scope, raw }
     }
 
+    pub(super) fn from_object(scope: Scope<'env>, object: &Object<'env>) -> Self {
+        Js { scope, raw: object.raw() }
+    }
+
     pub(super) fn scope(self) -> Scope<'env> {
         self.scope
     }
@@ -298,6 +302,16 @@ impl<'env> Js<'env> {
         self.scope.make(name, |out| unsafe {
             sys::napi_get_named_property(self.scope.raw, self.raw, short.as_ptr().cast(), out)
         })
+    }
+
+    /// `Object.hasOwn`
+    pub(super) fn owns(self, name: &str) -> Result<bool> {
+        let key = self.scope.string(name)?;
+        let mut owns = false;
+        // SAFETY: as above.
+        let status = unsafe { sys::napi_has_own_property(self.scope.raw, self.raw, key.raw, &mut owns) };
+        self.scope.check(status, name)?;
+        Ok(owns)
     }
 
     pub(super) fn get_index(self, index: u32) -> Result<Js<'env>> {

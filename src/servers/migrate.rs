@@ -7,9 +7,10 @@ use std::ffi::OsStr;
 
 use super::custody::lease;
 use super::record::is_receipt;
-use super::registry::{CoordRoot, Options, Registry};
+use super::registry::{Options, Project, Registry};
 use super::store::{owner_to_keep, Changed, Found, Invalid, Replacement, Synced};
 use super::{Error, Schema, ServerId, ServerRecord, Site, Store};
+use crate::javascript::json::{Object, Value};
 
 /// What became of the records that were not yet of the schema.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +27,21 @@ pub struct Kept {
     pub reason: String,
 }
 
+impl Migration {
+    /// `ServerMigration`
+    pub fn into_value(self) -> Value {
+        let kept = self
+            .kept
+            .into_iter()
+            .map(|kept| Object::new().with("id", Some(kept.id)).with("reason", Some(kept.reason)).into());
+        let migrated = self.migrated.into_iter().map(Value::from);
+        Object::new()
+            .with("migrated", Some(Value::Array(migrated.collect())))
+            .with("kept", Some(Value::Array(kept.collect())))
+            .into()
+    }
+}
+
 /// What one record came to.
 enum Outcome {
     /// It is of the schema already, or gone.
@@ -37,12 +53,11 @@ enum Outcome {
 /// Rewrite every readable record of a project for the registry's schema.
 ///
 /// # Errors
-/// [`Error::NoProject`]; a registry that cannot be read. What one record comes to is in [`Migration`].
-pub fn migrate(registry: &Registry<'_>, coord_root: &str, options: &Options) -> Result<Migration, Error> {
-    let project = registry.project(&CoordRoot::At(coord_root.to_owned()))?.ok_or(Error::NoProject)?;
+/// A registry that cannot be read. What one record comes to is in [`Migration`].
+pub fn migrate(registry: &Registry<'_>, project: &Project, options: &Options) -> Result<Migration, Error> {
     let mut migration = Migration::default();
     let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(migration) };
-    let site = registry.site(&project);
+    let site = registry.site(project);
     for name in store.names()? {
         let stem = stem(&name);
         let outcome = match ServerId::new(&stem) {

@@ -140,6 +140,10 @@ impl ServerRecord {
         self.str("host")
     }
 
+    pub fn url(&self) -> Option<&Text> {
+        self.get("url")?.as_text()
+    }
+
     pub fn port(&self) -> Option<u16> {
         let port = self.get("port")?.as_safe_integer()?;
         u16::try_from(port).ok().filter(|port| *port > 0)

@@ -3,14 +3,16 @@
 use napi::Result;
 
 use super::context::Servers;
+use crate::javascript::json::Value;
 use crate::javascript::paths;
 use crate::node::arguments::Argument;
-use crate::node::objects::Factory;
+use crate::node::objects::{value_to_js, Factory};
 use crate::node::value::Js;
 use crate::servers::config::Configuration;
 use crate::servers::listeners::find_unregistered;
+use crate::servers::migrate::migrate;
 use crate::servers::names;
-use crate::servers::{CoordRoot, Error, Project, ServerId, ServerRecord, Store};
+use crate::servers::{CoordRoot, Error, Options, Project, ServerId, ServerRecord, Store};
 
 const RANGE: Factory = Factory("(low, high) => [low, high]");
 const GC_CONFIG: Factory = Factory(
@@ -47,7 +49,7 @@ impl<'env> Servers<'env> {
         let running: Vec<ServerRecord> = views.into_iter().flatten().collect();
         let found = self.done(find_unregistered(&self.host, &project.path, &running))?;
         let found = found.into_iter().map(|listener| listener.into_value()).collect();
-        crate::node::objects::value_to_js(self.scope, &crate::javascript::json::Value::Array(found))
+        value_to_js(self.scope, &Value::Array(found))
     }
 
     pub(super) fn port_range(&self, server_type: Js<'env>, root: Js<'env>) -> Result<Js<'env>> {
@@ -68,6 +70,13 @@ impl<'env> Servers<'env> {
         let hours =
             |hours: Option<f64>| hours.map_or_else(|| self.scope.undefined(), |n| self.scope.number(n));
         GC_CONFIG.call(self.scope, &[hours(config.idle_hours)?, hours(config.owner_stale_hours)?])
+    }
+
+    /// `migrateServerRecords`, to this contract.
+    pub(super) fn migrate(&self, root: Js<'env>) -> Result<Js<'env>> {
+        let project = self.project(root)?;
+        let migration = self.done(migrate(&self.registry(), &project, &Options::default()))?;
+        value_to_js(self.scope, &migration.into_value())
     }
 
     pub(super) fn id(&self, server_type: Js<'env>, scope: Js<'env>) -> Result<String> {

@@ -1,7 +1,7 @@
 //! A record written whole under another name, then renamed to its own.
 
 use super::{Replacement, Store, Synced};
-use crate::files::{Access, PathError};
+use crate::files::PathError;
 use crate::servers::record::RECORD_LIMIT_BYTES;
 use crate::servers::{Error, ServerId};
 
@@ -28,14 +28,9 @@ pub(super) fn prepare<'a>(
     }
     let processes = &store.host.processes;
     let temporary = format!("{}.tmp.{}.{}", id.file_name(), processes.me(), processes.fresh_id());
-    // A failing write below drops this, and with it the file.
-    let mode = replacement.sharing.file_mode();
-    let file = store.dir.open_file(&temporary, Access::CreateNew { mode })?;
+    let file = replacement.sharing.create_file(&store.dir, &temporary)?;
+    // A failing call below drops this, and with it the file.
     let prepared = Prepared { store, temporary: Some(temporary) };
-    // Exactly the mode, whatever the umask is.
-    if file.stat()?.mode != mode {
-        file.set_mode(mode)?;
-    }
     if let Some((uid, gid)) = replacement.owner {
         file.set_owner(uid, gid)?;
     }
