@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use harnery_native::process::handle::kernel::{Kernel, Scope, SystemKernel};
 use harnery_native::process::machine::Machine;
-use harnery_native::process::signal::{hold, signal_group_if_same, signal_if_same, signal_target};
+use harnery_native::process::signal::{hold, send_if_same, signal_group_if_same, signal_if_same};
 use harnery_native::process::{
     Asked, Dependencies, Generation, NoDependencies, Pid, Presence, Processes, Sent, Signal,
 };
@@ -387,7 +387,7 @@ fn p7_a_number_that_is_handed_out_again_after_the_hold_is_never_hit() {
 
         // Even if both had started within one tick, the hold is on the first alone.
         let now = machine.start_token(pid);
-        let told = signal_target(&machine, &*held, now.as_deref(), Signal::SIGKILL, &NoDependencies).unwrap();
+        let told = send_if_same(&*held, Signal::SIGKILL, || Generation::Same).unwrap();
         assert_eq!(told.outcome, Some(Sent::Gone));
         assert!(held.has_ended());
         assert_eq!(held.signal_group(Signal::SIGKILL).unwrap(), Sent::NoGroup);

@@ -71,6 +71,16 @@ pub enum Generation {
     Unknown,
 }
 
+impl Generation {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Generation::Same => "same",
+            Generation::Different => "different",
+            Generation::Unknown => "unknown",
+        }
+    }
+}
+
 /// How this machine tells when a process started. One machine uses one way and never falls back to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Probe {

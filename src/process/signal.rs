@@ -9,6 +9,7 @@
 //! a process that ends between the two, and whose number is handed out in that moment, is the window that remains.
 
 use std::io;
+use std::rc::Rc;
 
 use super::generation::verify;
 use super::{Asked, Dependencies, Generation, Pid, Processes, Sent, Signal, Target};
@@ -53,13 +54,14 @@ pub fn signal_if_same(
     signal: Signal,
     dependencies: &dyn Dependencies,
 ) -> Result<Signalled, Error> {
+    let verify = || verify(processes, pid, token, dependencies);
     if dependencies.replaces_kill() {
-        return Ok(by_the_callers_kill(processes, pid, token, signal, dependencies, pid.get()));
+        return Ok(kill_if_same(dependencies, pid.get(), signal, verify));
     }
-    let Some(target) = hold(processes, pid)? else {
-        return Ok(not_there(verify(processes, pid, token, dependencies)));
-    };
-    signal_target(processes, &*target, token, signal, dependencies)
+    match hold(processes, pid)? {
+        Some(target) => send_if_same(&*target, signal, verify),
+        None => Ok(not_there(verify())),
+    }
 }
 
 /// Signal the process group that a process leads, if the leader is still the generation that `token` was recorded of.
@@ -76,100 +78,56 @@ pub fn signal_group_if_same(
     signal: Signal,
     dependencies: &dyn Dependencies,
 ) -> Result<Signalled, Error> {
+    let verify = || verify(processes, leader, token, dependencies);
     if dependencies.replaces_kill() {
-        // The caller's function replaces the look at who leads what, but not the two groups that are never signalled:
-        // `kill(-1)` means everyone, and our own group is us.
-        if leader.get() == 1 || processes.my_group() == Some(leader) {
-            let verdict = verify(processes, leader, token, dependencies);
-            let outcome = (verdict == Generation::Same).then_some(Sent::NoGroup);
-            return Ok(Signalled { verdict, outcome });
-        }
-        return Ok(by_the_callers_kill(processes, leader, token, signal, dependencies, -leader.get()));
+        return Ok(kill_group_if_same(processes, dependencies, leader, signal, verify));
     }
-    let Some(target) = hold(processes, leader)? else {
-        return Ok(not_there(verify(processes, leader, token, dependencies)));
-    };
-    signal_target_group(processes, &*target, token, signal, dependencies)
-}
-
-/// [`signal_if_same`] through a hold that was taken before.
-///
-/// # Errors
-/// As [`signal_if_same`].
-pub fn signal_target(
-    processes: &dyn Processes,
-    target: &dyn Target,
-    token: Option<&str>,
-    signal: Signal,
-    dependencies: &dyn Dependencies,
-) -> Result<Signalled, Error> {
-    let verdict = verify_for(processes, target.pid(), token, dependencies, target.is_pinned());
-    send(target, verdict, || target.signal(signal))
-}
-
-/// [`signal_group_if_same`] through a hold that was taken before.
-///
-/// # Errors
-/// As [`signal_if_same`].
-pub fn signal_target_group(
-    processes: &dyn Processes,
-    target: &dyn Target,
-    token: Option<&str>,
-    signal: Signal,
-    dependencies: &dyn Dependencies,
-) -> Result<Signalled, Error> {
-    let verdict = verify_for(processes, target.pid(), token, dependencies, target.pins_group());
-    send(target, verdict, || target.signal_group(signal))
+    match hold(processes, leader)? {
+        Some(target) => send_group_if_same(&*target, signal, verify),
+        None => Ok(not_there(verify())),
+    }
 }
 
 /// Take a hold on a process, for several signals; `None` when there is none.
 ///
 /// # Errors
 /// Running out of descriptors.
-pub fn hold(processes: &dyn Processes, pid: Pid) -> Result<Option<std::rc::Rc<dyn Target>>, Error> {
+pub fn hold(processes: &dyn Processes, pid: Pid) -> Result<Option<Rc<dyn Target>>, Error> {
     processes.open(pid).map_err(|source| Error { action: "hold", syscall: "pidfd_open", pid, source })
 }
 
-fn verify_for(
-    processes: &dyn Processes,
-    pid: Pid,
-    token: Option<&str>,
-    dependencies: &dyn Dependencies,
-    pinned: bool,
-) -> Generation {
-    let verdict = verify(processes, pid, token, dependencies);
-    if verdict == Generation::Same && !pinned {
-        return verify(processes, pid, token, dependencies);
-    }
-    verdict
-}
-
-fn send(
+/// Signal a process that is held, if `verify` says that it is the one that is meant.
+///
+/// # Errors
+/// As [`signal_if_same`].
+pub fn send_if_same(
     target: &dyn Target,
-    verdict: Generation,
-    signal: impl FnOnce() -> io::Result<Sent>,
+    signal: Signal,
+    verify: impl Fn() -> Generation,
 ) -> Result<Signalled, Error> {
-    if verdict != Generation::Same {
-        return Ok(Signalled { verdict, outcome: None });
-    }
-    let outcome = signal().map_err(|source| Error {
-        action: "signal",
-        syscall: if target.is_pinned() { "pidfd_send_signal" } else { "kill" },
-        pid: target.pid(),
-        source,
-    })?;
-    Ok(Signalled { verdict, outcome: Some(outcome) })
+    send(target, target.is_pinned(), verify, || target.signal(signal))
 }
 
-fn by_the_callers_kill(
-    processes: &dyn Processes,
-    pid: Pid,
-    token: Option<&str>,
+/// Signal the group of a process that is held, if `verify` says that it is the one that is meant.
+///
+/// # Errors
+/// As [`signal_if_same`].
+pub fn send_group_if_same(
+    target: &dyn Target,
     signal: Signal,
+    verify: impl Fn() -> Generation,
+) -> Result<Signalled, Error> {
+    send(target, target.pins_group(), verify, || target.signal_group(signal))
+}
+
+/// Have the caller's own `kill` signal a number, if `verify` says that it is the one that is meant.
+pub fn kill_if_same(
     dependencies: &dyn Dependencies,
     number: i32,
+    signal: Signal,
+    verify: impl Fn() -> Generation,
 ) -> Signalled {
-    let verdict = verify(processes, pid, token, dependencies);
+    let verdict = verify();
     let outcome = match verdict {
         Generation::Same => match dependencies.kill(number, signal) {
             Asked::Answered(()) => Some(Sent::Sent),
@@ -178,6 +136,44 @@ fn by_the_callers_kill(
         Generation::Different | Generation::Unknown => None,
     };
     Signalled { verdict, outcome }
+}
+
+/// [`kill_if_same`] for the group of a leader. The caller's function replaces the look at who leads what, but not the
+/// two groups that are never signalled: `kill(-1)` means everyone, and our own group is us.
+pub fn kill_group_if_same(
+    processes: &dyn Processes,
+    dependencies: &dyn Dependencies,
+    leader: Pid,
+    signal: Signal,
+    verify: impl Fn() -> Generation,
+) -> Signalled {
+    if leader.get() == 1 || processes.my_group() == Some(leader) {
+        let verdict = verify();
+        return Signalled { verdict, outcome: (verdict == Generation::Same).then_some(Sent::NoGroup) };
+    }
+    kill_if_same(dependencies, -leader.get(), signal, verify)
+}
+
+fn send(
+    target: &dyn Target,
+    pinned: bool,
+    verify: impl Fn() -> Generation,
+    signal: impl FnOnce() -> io::Result<Sent>,
+) -> Result<Signalled, Error> {
+    let mut verdict = verify();
+    if verdict == Generation::Same && !pinned {
+        verdict = verify();
+    }
+    if verdict != Generation::Same {
+        return Ok(Signalled { verdict, outcome: None });
+    }
+    let outcome = signal().map_err(|source| Error {
+        action: "signal",
+        syscall: if pinned { "pidfd_send_signal" } else { "kill" },
+        pid: target.pid(),
+        source,
+    })?;
+    Ok(Signalled { verdict, outcome: Some(outcome) })
 }
 
 /// The verdict is the caller's own `readToken`'s, if there is one: the machine has nobody with that number.

@@ -28,6 +28,9 @@ pub enum Error {
     /// Who listens, or how many connections there are, could not be found out.
     #[error(transparent)]
     Sockets(#[from] net::Error),
+    /// A process could not be held or signalled; nothing more was sent.
+    #[error(transparent)]
+    Process(#[from] crate::process::signal::Error),
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]

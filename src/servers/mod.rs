@@ -29,6 +29,7 @@ pub mod register;
 pub mod registry;
 mod sockets;
 pub mod state;
+pub mod stop;
 pub mod store;
 pub mod touch;
 pub mod tunnels;

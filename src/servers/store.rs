@@ -14,12 +14,14 @@
 pub mod directory;
 mod lock;
 mod write;
+mod writer;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use nix::errno::Errno;
 
+pub use self::writer::Writer;
 use super::record::RECORD_LIMIT_BYTES;
 use super::{Error, Schema, ServerId, ServerRecord, Sharing};
 use crate::files::{record, Dir, PathError, Stat};
@@ -161,7 +163,32 @@ impl Store {
         sharing: Sharing,
         still: impl FnOnce(&Found) -> bool,
     ) -> Result<Changed, Error> {
-        let Some(_locked) = lock::take(self, sharing)? else { return Ok(Changed::Busy) };
+        let Some(locked) = lock::take(self, sharing)? else { return Ok(Changed::Busy) };
+        self.remove_locked(&locked, id, schema, still)
+    }
+
+    /// [`Store::remove`] without waiting: [`Changed::Busy`] while another holds the lock.
+    ///
+    /// # Errors
+    /// As [`Store::remove`].
+    pub fn remove_at_once(
+        &self,
+        id: &ServerId,
+        schema: Schema,
+        sharing: Sharing,
+        still: impl FnOnce(&Found) -> bool,
+    ) -> Result<Changed, Error> {
+        let Some(locked) = lock::try_take(self, sharing)? else { return Ok(Changed::Busy) };
+        self.remove_locked(&locked, id, schema, still)
+    }
+
+    fn remove_locked(
+        &self,
+        _locked: &lock::Locked,
+        id: &ServerId,
+        schema: Schema,
+        still: impl FnOnce(&Found) -> bool,
+    ) -> Result<Changed, Error> {
         match self.read(id, schema)? {
             Found::Missing => return Ok(Changed::Superseded),
             found if !still(&found) => return Ok(Changed::Superseded),

@@ -37,19 +37,28 @@ pub fn unregister(
     was_removed(&store, changed)
 }
 
-/// Remove the record of a server that has ended: only while the registry still holds it. Whether a file was removed.
+/// Remove the record of a server that has ended: only while the registry still holds it. It never waits:
+/// [`Changed::Busy`] while another process changes the registry.
 ///
 /// Under the current contract that is the record that names this process; under custody the very same receipt (the
 /// caller holds the id's mutation lease).
 ///
 /// # Errors
-/// [`Error::Busy`]; a failed system call. The record stands.
-pub fn remove_ended(host: &Host, site: &Site, schema: Schema, record: &ServerRecord) -> Result<bool, Error> {
+/// A failed system call. The record stands.
+pub fn remove_ended(
+    host: &Host,
+    site: &Site,
+    schema: Schema,
+    record: &ServerRecord,
+) -> Result<Changed, Error> {
+    let Some(id) = ServerId::new(&record.id()) else { return Ok(Changed::Superseded) };
+    let Some(store) = Store::open(host, &site.coord_root)? else { return Ok(Changed::Superseded) };
     let is_still = |now: &ServerRecord| match schema {
         Schema::Current => now.leader().number == record.leader().number,
         Schema::Custody => is_exact_receipt(now, record),
     };
-    remove_when(host, site, schema, record, is_still)
+    let goes = |found: &Found| matches!(found, Found::Record(now, _) if is_still(now));
+    store.remove_at_once(&id, schema, site.sharing, goes)
 }
 
 /// Remove a record that was found dead: only while it still is that registration's.
@@ -62,21 +71,10 @@ pub(super) fn remove_dead(
     if registry.schema == Schema::Custody {
         return custody::unregister::remove(registry, project, options, record);
     }
-    let is_still = |now: &ServerRecord| now.is_same_registration(record);
-    remove_when(registry.host, &registry.site(project), registry.schema, record, is_still)
-}
-
-fn remove_when(
-    host: &Host,
-    site: &Site,
-    schema: Schema,
-    record: &ServerRecord,
-    is_still: impl Fn(&ServerRecord) -> bool,
-) -> Result<bool, Error> {
     let Some(id) = ServerId::new(&record.id()) else { return Ok(false) };
-    let Some(store) = Store::open(host, &site.coord_root)? else { return Ok(false) };
-    let goes = |found: &Found| matches!(found, Found::Record(now, _) if is_still(now));
-    was_removed(&store, store.remove(&id, schema, site.sharing, goes)?)
+    let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(false) };
+    let goes = |found: &Found| matches!(found, Found::Record(now, _) if now.is_same_registration(record));
+    was_removed(&store, store.remove(&id, registry.schema, registry.sharing(project), goes)?)
 }
 
 fn was_removed(store: &Store, changed: Changed) -> Result<bool, Error> {

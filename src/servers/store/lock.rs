@@ -27,20 +27,26 @@ pub(super) fn take(store: &Store, sharing: Sharing) -> Result<Option<Locked>, Er
     let end = clock.monotonic() + WAIT;
     let mut pause = Duration::from_micros(200);
     loop {
-        let file = open(store, sharing)?;
-        match file.try_lock() {
-            // The name may have been given to another file since it was opened: then others hold another lock.
-            Ok(true) if is_current(store, &file)? => return Ok(Some(Locked { _file: Some(file) })),
-            Ok(_) => {}
-            Err(error) if has_no_locks(&error) => return Ok(Some(Locked { _file: None })),
-            Err(error) => return Err(error.into()),
+        if let Some(locked) = try_take(store, sharing)? {
+            return Ok(Some(locked));
         }
-        drop(file);
         if clock.monotonic() >= end {
             return Ok(None);
         }
         clock.pause(&Pause { at_most: pause, wake: Vec::new() });
         pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+/// Take the lock, or `None` while another has it.
+pub(super) fn try_take(store: &Store, sharing: Sharing) -> Result<Option<Locked>, Error> {
+    let file = open(store, sharing)?;
+    match file.try_lock() {
+        // The name may have been given to another file since it was opened: then others hold another lock.
+        Ok(true) if is_current(store, &file)? => Ok(Some(Locked { _file: Some(file) })),
+        Ok(_) => Ok(None),
+        Err(error) if has_no_locks(&error) => Ok(Some(Locked { _file: None })),
+        Err(error) => Err(error.into()),
     }
 }
 
