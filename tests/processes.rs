@@ -245,9 +245,11 @@ fn numbers_are_not_looked_up_in_the_proc_of_another_pid_namespace() {
 
 #[test]
 fn information_names_the_command_the_parent_and_the_directory() {
-    let child = Real::spawn("sleep", &["60", ""]);
+    let child = Real::spawn("sh", &["-c", "sleep 60; true", ""]);
+    // A program that is just being started has no arguments yet.
+    let expected = "sh -c sleep 60; true";
+    eventually("it has a command", || machine().info(child.pid()).unwrap().command == expected);
     let info = machine().info(child.pid()).unwrap();
-    assert_eq!(info.command, "sleep 60");
     assert_eq!(info.parent, Some(i64::from(std::process::id())));
     assert_eq!(info.cwd, Some(std::env::current_dir().unwrap().to_str().unwrap().to_owned()));
     assert_eq!(machine().uid(child.pid()), Some(rustix::process::getuid().as_raw()));
@@ -268,7 +270,8 @@ fn the_command_of_a_process_that_is_not_utf8_is_replaced() {
     use std::os::unix::ffi::OsStrExt;
     let arguments = [&b"-c"[..], b"sleep 60; true", b"\xff!"].map(OsStr::from_bytes);
     let child = Real::spawn("sh", &arguments);
-    assert_eq!(machine().info(child.pid()).unwrap().command, "sh -c sleep 60; true \u{FFFD}!");
+    let expected = "sh -c sleep 60; true \u{FFFD}!";
+    eventually("it has a command", || machine().info(child.pid()).unwrap().command == expected);
 }
 
 #[test]

@@ -312,3 +312,21 @@ pub fn own(fd: i32) -> OwnedFd {
     // SAFETY: the caller has just opened it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
+
+/// A program that holds a listening socket as its standard input, in a session of its own, and its port.
+pub fn server(script: &str) -> (Real, u16) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdin(OwnedFd::from(listener)).stdout(Stdio::piped());
+    // SAFETY: setsid is safe to call between fork and exec.
+    unsafe { command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into)) };
+    let mut real = Real { child: command.spawn().unwrap(), leads: true };
+    assert_eq!(real.line(), "ready");
+    (real, port)
+}
+
+/// Whether somebody listens on a port of the loopback address.
+pub fn is_listened_on(port: u16) -> bool {
+    std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
