@@ -37,15 +37,24 @@ pub fn unregister(
     was_removed(&store, changed)
 }
 
-/// Remove the record of a server that has ended: only while the registry still holds it. It never waits:
-/// [`Changed::Busy`] while another process changes the registry.
+/// Remove the record of a server that has ended: only while the registry still holds it. Whether a file was removed.
 ///
 /// Under the current contract that is the record that names this process; under custody the very same receipt (the
 /// caller holds the id's mutation lease).
 ///
 /// # Errors
+/// [`Error::Busy`]; a failed system call. The record stands.
+pub fn remove_ended(host: &Host, site: &Site, schema: Schema, record: &ServerRecord) -> Result<bool, Error> {
+    let Some(id) = ServerId::new(&record.id()) else { return Ok(false) };
+    let Some(store) = Store::open(host, &site.coord_root)? else { return Ok(false) };
+    was_removed(&store, store.remove(&id, schema, site.sharing, goes_ended(schema, record))?)
+}
+
+/// [`remove_ended`] without waiting: [`Changed::Busy`] while another process changes the registry.
+///
+/// # Errors
 /// A failed system call. The record stands.
-pub fn remove_ended(
+pub fn remove_ended_at_once(
     host: &Host,
     site: &Site,
     schema: Schema,
@@ -53,12 +62,15 @@ pub fn remove_ended(
 ) -> Result<Changed, Error> {
     let Some(id) = ServerId::new(&record.id()) else { return Ok(Changed::Superseded) };
     let Some(store) = Store::open(host, &site.coord_root)? else { return Ok(Changed::Superseded) };
-    let is_still = |now: &ServerRecord| match schema {
-        Schema::Current => now.leader().number == record.leader().number,
-        Schema::Custody => is_exact_receipt(now, record),
-    };
-    let goes = |found: &Found| matches!(found, Found::Record(now, _) if is_still(now));
-    store.remove_at_once(&id, schema, site.sharing, goes)
+    store.remove_at_once(&id, schema, site.sharing, goes_ended(schema, record))
+}
+
+fn goes_ended(schema: Schema, record: &ServerRecord) -> impl Fn(&Found) -> bool + '_ {
+    move |found| match (found, schema) {
+        (Found::Record(now, _), Schema::Current) => now.leader().number == record.leader().number,
+        (Found::Record(now, _), Schema::Custody) => is_exact_receipt(now, record),
+        _ => false,
+    }
 }
 
 /// Remove a record that was found dead: only while it still is that registration's.

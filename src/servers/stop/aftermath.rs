@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::store::{Changed, Store};
-use super::super::unregister::remove_ended;
+use super::super::unregister::remove_ended_at_once;
 use super::super::{Error, Schema, ServerRecord, Site};
 use crate::host::Host;
 use crate::net::Listener;
@@ -21,7 +21,7 @@ pub(super) fn remove(
     schema: Schema,
     record: &ServerRecord,
 ) -> Result<Option<Error>, Error> {
-    match remove_ended(host, site, schema, record)? {
+    match remove_ended_at_once(host, site, schema, record)? {
         Changed::Done | Changed::Superseded => Ok(None),
         Changed::Busy => Ok(Store::open(host, &site.coord_root)?.map(|store| store.busy())),
     }
