@@ -28,6 +28,8 @@ pub(super) enum Failure {
     Thrown(Thrown),
     /// The system call's own code, or `ERR_HARNERY_SCAN_FAILED`.
     Sockets(crate::net::Error),
+    /// The system call's own code, such as `EMFILE`.
+    Process(crate::process::signal::Error),
     /// `SERVER_INPUT`, `SERVER_NO_PROJECT`, `SERVER_RETAINED`, `SERVER_CUSTODY`, `SERVER_BUSY`.
     Servers(crate::servers::Error),
     /// `LEASE_INPUT`, `LEASE_HELD`, `LEASE_RECOVERING`, `LEASE_AUTHORITY`, `LEASE_CORRUPT`, `LEASE_LOST`,
@@ -53,11 +55,18 @@ impl From<crate::lease::Error> for Failure {
     }
 }
 
+impl From<crate::process::signal::Error> for Failure {
+    fn from(error: crate::process::signal::Error) -> Self {
+        Failure::Process(error)
+    }
+}
+
 impl From<crate::servers::Error> for Failure {
     fn from(error: crate::servers::Error) -> Self {
         match error {
             crate::servers::Error::Path(error) => Failure::Path(error),
             crate::servers::Error::Sockets(error) => Failure::Sockets(error),
+            crate::servers::Error::Process(error) => Failure::Process(error),
             crate::servers::Error::Thrown(thrown) => Failure::Thrown(thrown),
             crate::servers::Error::Lease(error) => error.into(),
             crate::servers::Error::Nul(error) => Failure::WrongValue(error.to_string()),
@@ -135,6 +144,12 @@ fn describe(failure: Failure) -> std::result::Result<Description, Thrown> {
         ),
         Failure::Path(error) => path_error(&error),
         Failure::Lease(error) => return lease_error(error),
+        Failure::Process(error) => Description {
+            class: Class::Error,
+            code: error.code(),
+            message: error.to_string(),
+            members: system_call(error.source.raw_os_error(), error.syscall),
+        },
         Failure::Servers(error) => Description {
             class: Class::Error,
             code: server_code(&error),
@@ -187,6 +202,7 @@ fn server_code(error: &crate::servers::Error) -> Option<String> {
         Error::Custody(_) => "SERVER_CUSTODY",
         Error::Busy(_) => "SERVER_BUSY",
         Error::Path(error) => return error.code(),
+        Error::Process(error) => return error.code(),
         Error::Lease(error) => return error.code().map(Into::into),
         Error::Sockets(_) => "ERR_HARNERY_SCAN_FAILED",
         Error::Thrown(_) => return None,
@@ -196,13 +212,14 @@ fn server_code(error: &crate::servers::Error) -> Option<String> {
 
 /// As Node's own: `code`, negative `errno`, `syscall`, `path`.
 fn path_error(error: &PathError) -> Description {
-    let mut members = Vec::new();
-    if let Some(errno) = error.errno() {
-        members.push(("errno", Member::Number(-f64::from(errno))));
-    }
-    members.push(("syscall", Member::Text(error.syscall.to_owned())));
+    let mut members = system_call(error.errno(), error.syscall);
     members.push(("path", Member::Text(error.path().to_string_lossy().into_owned())));
     Description { class: Class::Error, code: error.code(), message: error.to_string(), members }
+}
+
+fn system_call(errno: Option<i32>, syscall: &str) -> Vec<(&'static str, Member)> {
+    let errno = errno.map(|errno| ("errno", Member::Number(-f64::from(errno))));
+    errno.into_iter().chain([("syscall", Member::Text(syscall.to_owned()))]).collect()
 }
 
 fn to_js<'env>(scope: Scope<'env>, description: &Description) -> Result<Js<'env>> {

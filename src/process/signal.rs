@@ -11,6 +11,8 @@
 use std::io;
 use std::rc::Rc;
 
+use nix::errno::Errno;
+
 use super::generation::verify;
 use super::{Asked, Dependencies, Generation, Pid, Processes, Sent, Signal, Target};
 
@@ -33,7 +35,7 @@ impl Signalled {
 
 /// A process could not be held, or a signal failed for a reason that says nothing about the process.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} process {pid}: {source}")]
+#[error("cannot {action} process {pid}: {source}; nothing was sent")]
 pub struct Error {
     /// What was attempted: `hold` or `signal`.
     pub action: &'static str,
@@ -41,6 +43,13 @@ pub struct Error {
     pub syscall: &'static str,
     pub pid: Pid,
     pub source: io::Error,
+}
+
+impl Error {
+    /// The error number's name, such as `EMFILE`; `None` when the failure was no system call's.
+    pub fn code(&self) -> Option<String> {
+        self.source.raw_os_error().map(|errno| format!("{:?}", Errno::from_raw(errno)))
+    }
 }
 
 /// Signal a process if it is still the generation that `token` was recorded of.
