@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use nix::errno::Errno;
 
-use super::{Access, Dir, File, Files, PathError};
+use super::{Access, Dir, File, Files, PathError, Stat};
 
 /// Whether other users of the project's group share its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,6 +48,21 @@ impl Sharing {
                 Err(error)
             }
         }
+    }
+
+    /// Create a file exclusively with these bytes and sync its content. On failure nothing of it is left.
+    ///
+    /// # Errors
+    /// [`PathError`]; `EEXIST` when the name is taken (it is left alone).
+    pub fn write_new(self, dir: &Dir, name: impl AsRef<OsStr>, bytes: &[u8]) -> Result<Stat, PathError> {
+        let name = name.as_ref();
+        let file = self.create_file(dir, name)?;
+        let written = file.write_all_at(0, bytes).and_then(|()| file.sync()).and_then(|()| file.stat());
+        if written.is_err() {
+            // Best effort: the failure that is reported is the first one.
+            let _ = dir.unlink(name);
+        }
+        written
     }
 
     /// Give a file that was just created what the umask has cut.

@@ -8,7 +8,7 @@ use super::layout::with_end;
 use super::seal::segments_of;
 use super::writer::{write, Writer};
 use super::{Error, Layout, NoSeams, Result, Writing};
-use crate::files::{record, Access, File, Stat};
+use crate::files::{Access, File, Stat};
 use crate::host::Host;
 use crate::javascript::timestamp;
 
@@ -56,7 +56,7 @@ impl Writer<'_> {
         }
         let tail = read_range(&file, whole, stat.size)?;
         let quarantine = self.quarantine_name(home, name)?;
-        record::write_new(&home.dir, &quarantine, &tail, self.sharing.file_mode())?;
+        self.sharing.write_new(&home.dir, &quarantine, &tail)?;
         home.sync()?;
         self.must_be_the_only_one()?;
         if !home.names(name, stat.identity)? {

@@ -8,7 +8,7 @@ use super::options::record_limit;
 use super::record::Lines;
 use super::writer::{write, Writer};
 use super::{Boundary, Error, Layout, Result, Seams, Writing};
-use crate::files::{Identity, PathError};
+use crate::files::Identity;
 use crate::host::Host;
 
 /// Write the records, given as JSON texts, beside the file and rename them over it. Until then a failure leaves the
@@ -59,18 +59,11 @@ impl Writer<'_> {
     }
 
     fn prepare(&self, name: &OsStr, temporary: &OsStr, bytes: &[u8]) -> Result<Identity> {
-        let identity = self.write_temporary(temporary, bytes)?;
+        let identity = self.sharing.write_new(&self.home.dir, temporary, bytes)?.identity;
         self.seams.fault(Boundary::AfterRewriteTempSync)?;
         self.home.look_for_file(name)?;
         self.must_be_the_only_one()?;
         Ok(identity)
-    }
-
-    fn write_temporary(&self, temporary: &OsStr, bytes: &[u8]) -> std::result::Result<Identity, PathError> {
-        let file = self.sharing.create_file(&self.home.dir, temporary)?;
-        file.write_all_at(0, bytes)?;
-        file.sync()?;
-        Ok(file.stat()?.identity)
     }
 
     fn settle(&self, name: &OsStr, identity: Identity) -> Result<()> {

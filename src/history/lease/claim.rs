@@ -36,8 +36,8 @@ impl Claim {
         let mut name = lease.to_owned();
         name.push(format!(".claim-{}-{owner_id}", host.processes.me()));
         let claimed = home.create_inside(&name, sharing).and_then(|own| {
-            let mark = write_owner(&own.dir, &owner::text(host, &owner_id), sharing);
-            mark.map(|mark| (own, mark)).map_err(Into::into)
+            let mark = sharing.write_new(&own.dir, OWNER_FILE, owner::text(host, &owner_id).as_bytes())?;
+            Ok((own, mark.identity))
         });
         match claimed {
             Ok((own, mark)) => Ok(Claim { name, identity: own.identity, own: own.dir, mark, owner_id }),
@@ -109,13 +109,4 @@ fn won(renamed: std::result::Result<(), PathError>) -> std::result::Result<bool,
         Err(error) if error.is_taken() || error.is(Errno::ENOTEMPTY) => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-fn write_owner(own: &Dir, text: &str, sharing: Sharing) -> std::result::Result<Identity, PathError> {
-    let file = sharing.create_file(own, OWNER_FILE)?;
-    let written = file.write_all_at(0, text.as_bytes()).and_then(|()| file.sync()).and_then(|()| file.stat());
-    if written.is_err() {
-        let _ = own.unlink(OWNER_FILE);
-    }
-    written.map(|stat| stat.identity)
 }
