@@ -153,7 +153,7 @@ describe('input', () => {
       [{ durability: 'none' }, /input\.durability must be "power" or "process"/],
     ]
     for (const [more, message] of cases) {
-      const error = refusal({ ...scene.input(), ...wrong(more) })
+      const error = refusal({ ...scene.input(), ...(wrong(more) as object) })
       expect(error).toBeInstanceOf(TypeError)
       expect(error.message).toMatch(message)
     }
@@ -419,7 +419,7 @@ describe('waiting', () => {
 
   it('is over as soon as the holder releases', async () => {
     const lease = acquireNoClobberLease(scene.input())
-    const waiting = acquireNoClobberLeaseAsync(scene.input({ ...{ waitMs: 60_000 } }))
+    const waiting = acquireNoClobberLeaseAsync({ ...scene.input(), waitMs: 60_000 })
     expect(scene.names()).toEqual(['current', lease.owner.owner_file])
     lease.release()
     const next = await waiting
