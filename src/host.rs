@@ -80,7 +80,7 @@ impl Host {
         let variables = Rc::clone(&environment);
         let forced_probe = move || variables.get("HARNERY_PID_PROBE");
         Host {
-            files: Rc::new(Disk),
+            files: Rc::new(Disk::default()),
             clock: Rc::new(SystemClock),
             processes: Rc::new(crate::process::machine::Machine::new(forced_probe)),
             sockets: Rc::new(crate::net::machine::Machine::default()),

@@ -307,6 +307,34 @@ fn a_release_that_fails_can_be_tried_again() {
     assert!(failed >= 4, "only {failed} calls could fail");
 }
 
+/// Beside these: two closes, a listing's second reading, and what the process asks about itself (its number at each
+/// end, the host's name, an id): 24 system calls.
+#[test]
+fn an_acquire_and_release_in_a_warm_directory_takes_seventeen_calls_on_files() {
+    let (_root, scene) = real();
+    scene.assert_acquirable();
+    let (tap, tapped) = scene.tapped();
+    let mut lease = tapped.acquire().unwrap();
+    let (path, own) = (scene.path.display().to_string(), lease.owner.owner_file.clone());
+    let expected = [
+        &format!("open_dir {path}"),
+        &format!("create {own}"),
+        "write",
+        "sync",
+        "stat_handle",
+        "stat current",
+        "stat recovery",
+        &format!("link {own} current"),
+        "sync",
+        &format!("stat {path}/current"),
+        "read",
+        "list",
+    ];
+    assert_eq!(tap.take_log(), expected);
+    lease.release(&tapped.host).unwrap();
+    assert_eq!(tap.take_log(), ["stat current", "read", "unlink current", &format!("unlink {own}"), "sync"]);
+}
+
 #[test]
 fn the_durability_decides_how_often_is_synced() {
     let syncs = |durability| {

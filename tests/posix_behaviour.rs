@@ -107,7 +107,7 @@ enum Seen {
 
 impl Side {
     fn real(base: &Path) -> Side {
-        let files: Rc<dyn Files> = Rc::new(RealDisk);
+        let files: Rc<dyn Files> = Rc::new(RealDisk::default());
         let open = vec![files.open_dir(base).unwrap()];
         let base = base.to_owned();
         let special = move |name: &str, target: Option<&str>| {

@@ -1,7 +1,10 @@
 //! The real file system: the only place that touches it.
 
-use std::ffi::{OsStr, OsString};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::{CStr, OsStr, OsString};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +17,10 @@ use super::{Access, Files, Handle, Identity, Kind, Stat};
 
 /// The operating system's files.
 #[derive(Debug, Default)]
-pub struct Disk;
+pub struct Disk {
+    /// Directories that have been read through their handles, which are at their ends therefore.
+    read: RefCell<BTreeSet<Handle>>,
+}
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -115,16 +121,38 @@ impl Files for Disk {
         Ok(retry_on_intr(|| fs::unlinkat(borrow(dir), name, AtFlags::REMOVEDIR))?)
     }
 
+    #[cfg(target_os = "linux")]
     fn list(&self, dir: Handle) -> io::Result<Vec<OsString>> {
+        // The first listing finds the handle where it was opened: at the start.
+        if self.read.borrow().contains(&dir) {
+            fs::seek(borrow(dir), fs::SeekFrom::Start(0))?;
+        }
         let mut names = Vec::new();
-        // A description of its own: reading moves the position, which the shared handle must keep at its start.
-        let own = retry_on_intr(|| fs::openat(borrow(dir), ".", DIRECTORY, Mode::empty()))?;
-        for entry in fs::Dir::new(own)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(OsStr::from_bytes(name).to_owned());
+        let mut buffer = [const { MaybeUninit::uninit() }; 8192];
+        let mut entries = fs::RawDir::new(borrow(dir), &mut buffer);
+        let mut moved = false;
+        let end = loop {
+            match entries.next() {
+                Some(Ok(entry)) => names.extend(real_name(entry.file_name())),
+                Some(Err(Errno::INTR)) => continue,
+                Some(Err(error)) => break Err(error.into()),
+                None => break Ok(()),
             }
+            moved = true;
+        };
+        if moved {
+            self.read.borrow_mut().insert(dir);
+        }
+        end.map(|()| names)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn list(&self, dir: Handle) -> io::Result<Vec<OsString>> {
+        // A description of its own: reading moves the position, and only its owner may forget where it is.
+        let own = retry_on_intr(|| fs::openat(borrow(dir), ".", DIRECTORY, Mode::empty()))?;
+        let mut names = Vec::new();
+        for entry in fs::Dir::new(own)? {
+            names.extend(real_name(entry?.file_name()));
         }
         Ok(names)
     }
@@ -164,6 +192,7 @@ impl Files for Disk {
 
     #[expect(unsafe_code, reason = "a handle owns its descriptor; closing it is taking it back")]
     fn close(&self, handle: Handle) {
+        self.read.borrow_mut().remove(&handle);
         // SAFETY: the number came from `into_raw_fd` in `open`, and its guard is being dropped.
         drop(unsafe { OwnedFd::from_raw_fd(handle_number(handle)) });
     }
@@ -173,6 +202,12 @@ fn open(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags, mode: u32) -> io::Resu
     let opened = retry_on_intr(|| fs::openat(dir, name, flags, Mode::from_raw_mode(mode)))?;
     debug_assert!(opened.as_raw_fd() >= 0, "descriptors are not negative");
     Ok(Handle(opened.into_raw_fd()))
+}
+
+/// The name of an entry, unless it stands for the directory itself or the one above.
+fn real_name(name: &CStr) -> Option<OsString> {
+    let name = name.to_bytes();
+    (name != b"." && name != b"..").then(|| OsStr::from_bytes(name).to_owned())
 }
 
 fn handle_number(handle: Handle) -> i32 {

@@ -24,7 +24,7 @@ pub struct HookedFiles {
 
 impl HookedFiles {
     pub fn new() -> Rc<HookedFiles> {
-        Rc::new(HookedFiles { disk: Disk, calls: RefCell::default(), hook: RefCell::new(None) })
+        Rc::new(HookedFiles { disk: Disk::default(), calls: RefCell::default(), hook: RefCell::new(None) })
     }
 
     pub fn hook(&self, hook: impl Fn(&str, &str) -> io::Result<()> + 'static) {
