@@ -38,6 +38,20 @@ fn rule_6_a_holder_sweeps_what_dead_contenders_left() {
 }
 
 #[test]
+fn rule_6_what_others_were_in_the_way_of_is_swept_when_the_lease_is_let_go() {
+    let (machine, scene) = simulated();
+    leftovers(&scene);
+    let seat = machine.start(2);
+    let other = Planted::new(&scene, "B").with("pid", "102").created(START_MS).contends(&scene);
+    let mut lease = scene.acquire().unwrap();
+    // The other contender's call ends while the lease is held.
+    seat.kill();
+    scene.dir().unlink(other.file()).unwrap();
+    lease.release(&scene.host).unwrap();
+    scene.assert_free_and_clean();
+}
+
+#[test]
 fn rule_6_nothing_is_swept_while_another_contender_may_live() {
     let (machine, scene) = simulated();
     leftovers(&scene);

@@ -76,8 +76,8 @@ impl Acquisition {
         let contender = Contender { host, hooks, plan: &self.plan };
         let quiet = match std::mem::replace(&mut self.state, State::Over) {
             State::Ready => match start(contender)? {
-                Started::Held(lease) => return Ok(Progress::Done(lease)),
-                Started::Claimed(quiet) => quiet,
+                Started::Held(lease) => return Ok(Progress::Done(*lease)),
+                Started::Claimed(quiet) => *quiet,
             },
             State::Quiet(quiet) => *quiet,
             State::Over => return Err(Error::Lost(format!("lease {} acquisition is over", self.plan.scope))),
@@ -91,8 +91,8 @@ impl Acquisition {
                 let (entry, recovered) = (recovery.entry, recovery.observed.owner);
                 // The lease is ours whatever a look at leftovers says.
                 let first = sweep::first_look(contender, &entry).unwrap_or_default();
-                sweep::sweep(contender, &entry, first);
-                Ok(Progress::Done(Lease::new(contender.plan, entry, Some(recovered))))
+                let put_off = sweep::sweep(contender, &entry, first);
+                Ok(Progress::Done(Lease::new(contender.plan, entry, Some(recovered), put_off)))
             }
         }
     }
@@ -107,8 +107,8 @@ impl Acquisition {
 
 /// How far a call comes without waiting.
 enum Started {
-    Held(Lease),
-    Claimed(Quiet),
+    Held(Box<Lease>),
+    Claimed(Box<Quiet>),
 }
 
 fn start(contender: Contender<'_>) -> Result<Started, Error> {
@@ -117,10 +117,12 @@ fn start(contender: Contender<'_>) -> Result<Started, Error> {
     let entry = Entry::create(dir, &plan.owner.owner_file, &plan.text)?;
     match contend(contender, &entry) {
         Ok(Contest::Won(first)) => {
-            sweep::sweep(contender, &entry, first);
-            Ok(Started::Held(Lease::new(plan, entry, None)))
+            let put_off = sweep::sweep(contender, &entry, first);
+            Ok(Started::Held(Box::new(Lease::new(plan, entry, None, put_off))))
         }
-        Ok(Contest::Stale(observed)) => recover::claim(contender, entry, *observed).map(Started::Claimed),
+        Ok(Contest::Stale(observed)) => {
+            recover::claim(contender, entry, *observed).map(|quiet| Started::Claimed(Box::new(quiet)))
+        }
         Err(error) => {
             entry.give_up();
             Err(error)

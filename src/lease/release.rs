@@ -2,6 +2,7 @@
 
 use super::contender::Plan;
 use super::entry::{Current, Entry};
+use super::sweep::PutOff;
 use super::{Durability, Error, Owner, CURRENT};
 use crate::host::Host;
 use crate::process::Pid;
@@ -20,6 +21,7 @@ pub struct Lease {
     durability: Durability,
     /// The process that acquired it; a forked child has the handle too, but not the lease.
     holder: Pid,
+    put_off: Option<PutOff>,
     state: State,
 }
 
@@ -32,13 +34,19 @@ enum State {
 }
 
 impl Lease {
-    pub(super) fn new(plan: &Plan, entry: Entry, recovered_owner: Option<Owner>) -> Lease {
+    pub(super) fn new(
+        plan: &Plan,
+        entry: Entry,
+        recovered_owner: Option<Owner>,
+        put_off: Option<PutOff>,
+    ) -> Lease {
         Lease {
             owner: plan.owner.clone(),
             recovered_owner,
             path: plan.path.clone(),
             durability: plan.durability,
             holder: plan.me,
+            put_off,
             state: State::Held(entry),
         }
     }
@@ -61,7 +69,7 @@ impl Lease {
             )));
         }
         self.state = match std::mem::replace(&mut self.state, State::Over) {
-            State::Held(entry) => match self.unlink_current(&entry) {
+            State::Held(entry) => match self.unlink_current(host, &entry) {
                 Ok(()) => State::Unlinked(entry),
                 Err(lost @ Error::Lost(_)) => {
                     // A living process's owner file would make every later recovery wait.
@@ -97,7 +105,7 @@ impl Lease {
         &self.path
     }
 
-    fn unlink_current(&self, entry: &Entry) -> Result<(), Error> {
+    fn unlink_current(&self, host: &Host, entry: &Entry) -> Result<(), Error> {
         let scope = &self.owner.scope;
         let missing = |error| Error::Lost(format!("lease {scope} is no longer held: lease owner {error}"));
         match entry.current()? {
@@ -110,6 +118,9 @@ impl Lease {
                     path.display()
                 )));
             }
+        }
+        if let Some(put_off) = &self.put_off {
+            put_off.sweep(host, entry);
         }
         match entry.dir.unlink(CURRENT) {
             Err(error) if error.is_missing() => Err(missing(error)),

@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use super::contender::Contender;
 use super::entry::Entry;
+use super::liveness::Judge;
 use super::look::{self, ClaimFile};
 use super::owner::is_owner_file;
 use super::recover::remove_claim;
-use super::{Error, CLAIM, PIN, RECOVERY};
+use super::{Error, NoHooks, CLAIM, PIN, RECOVERY};
 use crate::files::{Dir, Identity};
+use crate::host::Host;
 
 /// So many entries go at most in one call.
 const LIMIT: usize = 64;
@@ -50,14 +52,40 @@ pub(super) fn first_look(contender: Contender<'_>, entry: &Entry) -> Result<Firs
     })
 }
 
+/// A sweep that somebody was in the way of. The holder tries once more when it lets the lease go.
+#[derive(Debug)]
+pub(super) struct PutOff {
+    candidates: Vec<String>,
+    this_host: String,
+}
+
 /// Sweep what the first look showed. Best effort: the lease is held whatever becomes of leftovers, and the next
 /// holder looks again.
-pub(super) fn sweep(contender: Contender<'_>, entry: &Entry, first: FirstLook) {
-    if first.candidates.is_empty() {
-        return;
+pub(super) fn sweep(contender: Contender<'_>, entry: &Entry, first: FirstLook) -> Option<PutOff> {
+    let candidates = first.candidates;
+    if candidates.is_empty() {
+        return None;
     }
-    if let Ok(Some(dead)) = second_look(contender, entry) {
-        remove(entry, &first.candidates, &dead);
+    match second_look(contender.judge(), entry) {
+        Ok(Some(dead)) => {
+            remove(entry, &candidates, &dead);
+            None
+        }
+        // A caller's probe is asked within its call only.
+        Ok(None) if contender.hooks.probe_pid().is_none() => {
+            Some(PutOff { candidates, this_host: contender.plan.this_host.clone() })
+        }
+        _ => None,
+    }
+}
+
+impl PutOff {
+    /// Try again. The lease is still held.
+    pub(super) fn sweep(&self, host: &Host, entry: &Entry) {
+        let judge = Judge { host, hooks: &NoHooks, this_host: &self.this_host, stale_after_ms: None };
+        if let Ok(Some(dead)) = second_look(judge, entry) {
+            remove(entry, &self.candidates, &dead);
+        }
     }
 }
 
@@ -68,7 +96,7 @@ struct Dead {
 }
 
 /// Dead owner files; `None` when somebody may still be busy.
-fn second_look(contender: Contender<'_>, entry: &Entry) -> Result<Option<Vec<Dead>>, Error> {
+fn second_look(judge: Judge<'_>, entry: &Entry) -> Result<Option<Vec<Dead>>, Error> {
     let names = entry.dir.list()?;
     if names.iter().any(|name| name == RECOVERY) {
         return Ok(None);
@@ -77,7 +105,6 @@ fn second_look(contender: Contender<'_>, entry: &Entry) -> Result<Option<Vec<Dea
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     for name in names.filter(|name| is_owner_file(name) && *name != entry.name) {
         let Some(file) = look::contender(&entry.dir, &name)? else { continue };
-        let judge = contender.judge();
         if judge.may_act(&file.owner, file.stat.modified_ms) {
             return Ok(None);
         }
