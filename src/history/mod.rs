@@ -9,14 +9,14 @@
 //! <dir>/.append.lease/         the writer's lease               <path>.segment.lease/, or <path>.lease/
 //! ```
 //!
-//! [`Layout`] says which of these a history has. `lease` is the protocol that makes the [`Writer`] the only one;
+//! [`Layout`] says which of these a history has. [`lease`] is the protocol that makes the [`Writer`] the only one;
 //! [`append`], [`rewrite`], [`update`] and [`repair`] work under it; [`read`] needs nobody's leave.
 
 pub mod append;
 mod error;
 mod home;
 mod layout;
-mod lease;
+pub mod lease;
 mod options;
 pub mod read;
 mod record;

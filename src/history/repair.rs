@@ -1,20 +1,23 @@
-//! Repair: a torn tail is moved aside, so that an operator can go on.
+//! Repair: what is torn is moved aside, so that an operator can go on.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::home::Home;
 use super::layout::with_end;
+use super::lease::torn::{inspect, move_aside, State};
 use super::seal::segments_of;
 use super::writer::{write, Writer};
 use super::{Error, Layout, NoSeams, Result, Writing};
-use crate::files::{Access, File, Stat};
+use crate::files::{Access, File, Kind, Stat};
 use crate::host::Host;
 use crate::javascript::timestamp;
+use crate::lease::repair::Request;
 
 /// What was moved where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
+    /// The file, or the lease.
     pub file: PathBuf,
     pub bytes_removed: u64,
     pub quarantined_to: PathBuf,
@@ -22,15 +25,58 @@ pub struct Repaired {
 
 const BLOCK: u64 = 64 * 1024;
 
-/// Move the torn tail of the first file that has one into `<file>.torn-<time>`, under the history's lease; `None` when
-/// every file ends with a whole line. The tail is safe in its new file before it leaves the old one.
+/// Repair the first thing that keeps a history from going on; `None` when nothing does. `path` is its directory, or its
+/// active file.
+///
+/// A torn lease is moved into `<lease>.torn-<time>/`, on the word that `lease` gives. A torn tail is moved into
+/// `<file>.torn-<time>`, under the history's lease; it is safe in its new file before it leaves the old one.
 ///
 /// # Errors
-/// As [`append`](super::append::append).
-pub fn repair(host: &Host, layout: &Layout, writing: Writing) -> Result<Option<Repaired>> {
-    if Home::open(host, &layout.home)?.is_none() {
-        return Ok(None);
+/// As [`append`](super::append::append); [`Error::Repair`] when the lease may not be moved aside.
+pub fn repair(
+    host: &Host,
+    path: &Path,
+    writing: Writing,
+    lease: Option<&Request>,
+) -> Result<Option<Repaired>> {
+    let layouts = layouts_of(host, path)?;
+    let Some(home) = Home::open(host, &layouts[0].home)? else { return Ok(None) };
+    if let Some(request) = lease {
+        return move_a_torn_lease(host, &home, &layouts, request).map(Some);
     }
+    match layouts.as_slice() {
+        [single, segmented] => {
+            write(host, single, writing, &NoSeams, |_| move_a_torn_tail(host, segmented, writing))
+        }
+        layouts => move_a_torn_tail(host, &layouts[0], writing),
+    }
+}
+
+/// What a path may be: a directory that is a history; or a file, of which it does not show whether it is kept in
+/// segments, so that both leases count.
+///
+/// # Errors
+/// [`Error::Symlink`], [`Error::NotAFile`].
+pub fn layouts_of(host: &Host, path: &Path) -> Result<Vec<Layout>> {
+    match host.files.stat(path) {
+        Ok(stat) if stat.kind == Kind::Directory => Ok(vec![Layout::directory(path)]),
+        Ok(stat) if stat.kind == Kind::Symlink => Err(Error::Symlink(path.to_owned())),
+        _ => Ok(vec![Layout::file(path)?, Layout::segmented(path)?]),
+    }
+}
+
+fn move_a_torn_lease(host: &Host, home: &Home, layouts: &[Layout], request: &Request) -> Result<Repaired> {
+    let mut torn = &layouts[0];
+    for layout in layouts {
+        if inspect(host, layout)?.state == State::Torn {
+            torn = layout;
+        }
+    }
+    let (quarantined_to, bytes_removed) = move_aside(host, home, &torn.lease, request)?;
+    Ok(Repaired { file: home.dir.path().join(&torn.lease), bytes_removed, quarantined_to })
+}
+
+fn move_a_torn_tail(host: &Host, layout: &Layout, writing: Writing) -> Result<Option<Repaired>> {
     write(host, layout, writing, &NoSeams, |writer| {
         if let Some(segments) = writer.home.open_segments(layout)? {
             for name in segments_of(&segments)? {
@@ -73,7 +119,7 @@ impl Writer<'_> {
 
     /// `<file>.torn-<time>`, and a number where that name is taken.
     fn quarantine_name(&self, home: &Home, name: &OsStr) -> Result<OsString> {
-        let time = timestamp::format(self.host.clock.now_ms()).unwrap_or_default().replace([':', '.'], "-");
+        let time = timestamp::format(self.host.clock.now_ms()).unwrap_or_default().replace(':', "-");
         let first = with_end(name, &format!(".torn-{time}"));
         let mut free = first.clone();
         let mut number = 2;

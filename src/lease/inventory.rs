@@ -1,4 +1,4 @@
-//! Everything that is in a lease directory, as a list that two looks can be compared by.
+//! Everything that is in a directory, a lease's mostly, as a list that two looks can be compared by.
 
 use std::ffi::OsStr;
 
@@ -9,17 +9,17 @@ use crate::javascript::json::{self, Value};
 
 /// One entry, of the directory or of one below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    /// Relative to the lease directory.
-    pub(super) name: String,
-    pub(super) identity: Identity,
-    pub(super) size: u64,
+pub(crate) struct Item {
+    /// Relative to the directory.
+    pub(crate) name: String,
+    pub(crate) identity: Identity,
+    pub(crate) size: u64,
     /// Lower-case hexadecimal; `None` for what is no plain file.
-    pub(super) sha256: Option<String>,
+    pub(crate) sha256: Option<String>,
 }
 
 /// Everything, sorted by name. What goes away while it is read is left out.
-pub(super) fn read(dir: &Dir) -> Result<Vec<Item>, PathError> {
+pub(crate) fn read(dir: &Dir) -> Result<Vec<Item>, PathError> {
     let mut items = Vec::new();
     read_into(&mut items, dir, "")?;
     items.sort_by(|a, b| a.name.cmp(&b.name));
@@ -27,7 +27,7 @@ pub(super) fn read(dir: &Dir) -> Result<Vec<Item>, PathError> {
 }
 
 /// One entry of the directory, with what is below it.
-pub(super) fn read_name(dir: &Dir, name: &str) -> Result<Vec<Item>, PathError> {
+pub(crate) fn read_name(dir: &Dir, name: &str) -> Result<Vec<Item>, PathError> {
     let mut items = Vec::new();
     read_item(&mut items, dir, OsStr::new(name), "")?;
     items.sort_by(|a, b| a.name.cmp(&b.name));
@@ -35,7 +35,7 @@ pub(super) fn read_name(dir: &Dir, name: &str) -> Result<Vec<Item>, PathError> {
 }
 
 /// The stable digest of a list of `[name, device, inode, size, sha256]`, all strings; no hash is an empty one.
-pub(super) fn digest(items: &[Item]) -> String {
+pub(crate) fn digest(items: &[Item]) -> String {
     let rows = items.iter().map(|item| {
         Value::Array(vec![
             item.name.as_str().into(),

@@ -10,7 +10,7 @@ mod contender;
 mod entry;
 mod error;
 pub mod inspect;
-mod inventory;
+pub(crate) mod inventory;
 mod liveness;
 mod look;
 mod owner;

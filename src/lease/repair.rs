@@ -190,14 +190,16 @@ fn put_back(dir: &Dir, aside: &Dir, name: &str) -> Result<(), PathError> {
     }
 }
 
-fn below<'a>(items: &'a [Item], name: &str) -> Vec<Item> {
+/// What of a list is the entry of this name, or in it.
+pub(crate) fn below<'a>(items: &'a [Item], name: &str) -> Vec<Item> {
     let is_below = |item: &&'a Item| {
         item.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     items.iter().filter(is_below).cloned().collect()
 }
 
-fn note(items: &[Item], names: &[String], request: &Request, at: &str) -> String {
+/// Who moved what aside, and why.
+pub(crate) fn note(items: &[Item], names: &[String], request: &Request, at: &str) -> String {
     let moved = names.iter().flat_map(|name| below(items, name)).map(|item| {
         let size = i64::try_from(item.size).unwrap_or(i64::MAX);
         Value::Object(

@@ -50,7 +50,7 @@ fn killed_five_hundred_times_every_acknowledged_record_is_there_and_nothing_half
         let records = match read() {
             Err(Error::Partial { .. }) => {
                 torn += 1;
-                repair(&host, &layout, Writing::default()).unwrap().unwrap();
+                repair(&host, dir.path(), Writing::default(), None).unwrap().unwrap();
                 read().unwrap()
             }
             records => records.unwrap(),

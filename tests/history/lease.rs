@@ -163,7 +163,7 @@ fn killed_between_any_two_steps_a_writer_stops_nobody_for_longer_than_the_stale_
             let added = match add(&host, r#"{"by":"next"}"#) {
                 Err(Error::Partial { file }) => {
                     assert_eq!(file, "x.jsonl");
-                    let repaired = repair(&host, &layout(), Writing::default()).unwrap().unwrap();
+                    let repaired = repair(&host, Path::new(FILE), Writing::default(), None).unwrap().unwrap();
                     assert_eq!(repaired.file, Path::new(FILE));
                     add(&host, r#"{"by":"next"}"#)
                 }
@@ -189,7 +189,7 @@ fn what_dead_contenders_left_beside_the_lease_is_swept_by_a_later_holder() {
         machine.pass(STALE + EMPTY);
         let next = machine.start(2);
         if matches!(add(&next.host(), "{}"), Err(Error::Partial { .. })) {
-            repair(&next.host(), &layout(), Writing::default()).unwrap();
+            repair(&next.host(), Path::new(FILE), Writing::default(), None).unwrap();
         }
         let left = home(&next).list().unwrap();
         let beside = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(LEASE);

@@ -55,7 +55,7 @@ fn s1_a_directory_that_is_a_symbolic_link_is_refused() {
         vec![
             told(add(&real(), &home, "1")),
             told(read_dir(&real(), &home)),
-            told(repair(&real(), &Layout::directory(&home), Writing::default())),
+            told(repair(&real(), &home, Writing::default(), None)),
             told(read_file(&real(), &home.join("x.jsonl"))),
             told(append_to_file(&real(), &home.join("x.jsonl"), "1", 256.0, Writing::default(), &NoSeams)),
             told(rewrite(&real(), &home.join("x.jsonl"), &["1"], 256.0, Writing::default(), &NoSeams)),
@@ -69,7 +69,7 @@ fn s1_a_history_file_that_is_a_symbolic_link_is_refused() {
         vec![
             told(add(&real(), dir.path(), "1")),
             told(read_dir(&real(), dir.path())),
-            told(repair(&real(), &Layout::directory(dir.path()), Writing::default())),
+            told(repair(&real(), dir.path(), Writing::default(), None)),
         ]
     });
     refused("x.jsonl", |dir| {

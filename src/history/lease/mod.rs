@@ -25,6 +25,7 @@
 mod claim;
 mod owner;
 mod sweep;
+pub mod torn;
 
 use std::ffi::OsString;
 use std::time::Duration;

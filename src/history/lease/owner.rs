@@ -10,7 +10,7 @@ use crate::process::{witness, Judgement, Pid, Presence, Witness};
 pub(super) const OWNER_FILE: &str = "owner.json";
 
 /// An owner younger than this is never judged dead, but by a restart of the machine.
-const STALE_MS: i64 = 30_000;
+pub(super) const STALE_MS: i64 = 30_000;
 /// No owner that anybody writes comes near it.
 const LIMIT_BYTES: usize = 64 * 1024;
 
