@@ -135,8 +135,9 @@ impl Files for Disk {
             match entries.next() {
                 Some(Ok(entry)) => names.extend(real_name(entry.file_name())),
                 Some(Err(Errno::INTR)) => continue,
+                // A directory that was removed meanwhile has no names, as readdir(3) has it.
+                Some(Err(Errno::NOENT)) | None => break Ok(()),
                 Some(Err(error)) => break Err(error.into()),
-                None => break Ok(()),
             }
             moved = true;
         };
