@@ -162,3 +162,20 @@ export interface ServerHost {
   ownerStates?(coordRoot: string, ownerStaleMs: number, nowMs: number): (instanceId: string) => OwnerState
   sharing?(): 'private' | 'group'
 }
+
+export interface StopServerOptions extends ServerOptions {
+  /** Milliseconds after SIGTERM before SIGKILL (5000). */
+  graceMs?: number
+  signalDependencies?: ServerProcessDependencies
+  /** Aborting it rejects, sends nothing more and leaves the record. */
+  signal?: AbortSignal
+}
+
+export interface StopResult {
+  id: string
+  stopped: boolean
+  method: 'not-running' | 'signal' | 'refused'
+  /** Of a refusal: what the process that has the number is. */
+  generation?: ProcessGenerationVerdict
+  detail?: string
+}

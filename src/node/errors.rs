@@ -21,6 +21,8 @@ pub(super) enum Failure {
     WrongValue(String),
     /// A number outside its range: `ERR_OUT_OF_RANGE`.
     OutOfRange(String),
+    /// A name that no signal has: `ERR_UNKNOWN_SIGNAL`.
+    UnknownSignal(String),
     /// A fault of this addon (a panic, or Node-API refusing): `ERR_HARNERY_NATIVE_INTERNAL`.
     Internal(String),
     Path(PathError),
@@ -137,6 +139,9 @@ fn describe(failure: Failure) -> std::result::Result<Description, Thrown> {
         Failure::WrongType(message) => plain(Class::TypeError, "ERR_INVALID_ARG_TYPE", &message),
         Failure::WrongValue(message) => plain(Class::TypeError, "ERR_INVALID_ARG_VALUE", &message),
         Failure::OutOfRange(message) => plain(Class::RangeError, "ERR_OUT_OF_RANGE", &message),
+        Failure::UnknownSignal(name) => {
+            plain(Class::TypeError, "ERR_UNKNOWN_SIGNAL", &format!("Unknown signal: {name}"))
+        }
         Failure::Internal(message) => plain(
             Class::Error,
             "ERR_HARNERY_NATIVE_INTERNAL",

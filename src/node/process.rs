@@ -1,14 +1,20 @@
-//! Processes: presence, generation, signals.
+//! Processes: presence, generation, signals, information.
+
+mod information;
+mod presence;
+mod probes;
+mod signals;
+mod stand_ins;
+mod witness;
 
 use napi::bindgen_prelude::{Env, Result};
 use napi_derive::napi;
 
+pub(super) use self::stand_ins::{KeptStandIns, StandIns};
 use super::arguments::Argument;
-use super::call::Callback;
 use super::instance::host;
 use super::value::{Js, Scope};
 use crate::process::generation::{self, PidToken};
-use crate::process::{Asked, Dependencies, Generation, Pid};
 
 /// The start token of the process that has the number now: `l<boot>.<ticks>` where there is a procfs, `p<text>`
 /// where `ps` has to tell.
@@ -73,36 +79,12 @@ pub(crate) fn verify_process_generation<'env>(
     let read_token = Argument::new(read_token, "readToken").optional().map(Argument::function).transpose()?;
     let Some(pid) = pid else { return Ok("unknown") };
     let processes = host(Scope::from(env))?.processes;
-    let dependencies = StandIns { read_token };
-    Ok(verdict_name(generation::verify(&*processes, pid, token.as_deref(), &dependencies)))
-}
-
-pub(super) fn verdict_name(verdict: Generation) -> &'static str {
-    match verdict {
-        Generation::Same => "same",
-        Generation::Different => "different",
-        Generation::Unknown => "unknown",
-    }
+    let stand_ins = StandIns { read_token, ..StandIns::default() };
+    Ok(generation::verify(&*processes, pid, token.as_deref(), &stand_ins).as_str())
 }
 
 /// A recorded token; `null` and `undefined` are none.
 fn token(value: Js<'_>, name: &'static str) -> Result<Option<String>> {
     let given = Argument::new(value, name).optional().map(|token| token.or_null(Argument::string));
     Ok(given.transpose()?.flatten())
-}
-
-/// The caller's functions in the machine's place.
-struct StandIns<'env> {
-    read_token: Option<Callback<'env>>,
-}
-
-impl Dependencies for StandIns<'_> {
-    fn read_token(&self, pid: Pid) -> Asked<Option<String>> {
-        let Some(read_token) = &self.read_token else { return Asked::NotSupplied };
-        let answer = read_token.scope().number(pid.get().into()).map(|pid| read_token.call(&[pid]));
-        match answer {
-            Ok(Ok(token)) => Asked::Answered(token.as_string()),
-            Ok(Err(_)) | Err(_) => Asked::Threw,
-        }
-    }
 }

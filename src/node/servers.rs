@@ -7,6 +7,7 @@ mod context;
 pub(super) mod custody;
 mod gc;
 mod project;
+mod stop;
 mod tunnels;
 mod verbs;
 

@@ -17,8 +17,6 @@ pub struct Stat {
     pub state: u8,
     /// Field 4.
     pub parent: i64,
-    /// Field 5.
-    pub group: i64,
     /// Field 20.
     pub threads: u64,
     /// Field 22: clock ticks after boot, as the reader's time namespace counts them.
@@ -52,8 +50,7 @@ pub fn parse_stat(text: &[u8]) -> Option<Stat> {
     Some(Stat {
         state,
         parent: number(fields.next()?)?,
-        group: number(fields.next()?)?,
-        threads: number(fields.nth(14)?)?,
+        threads: number(fields.nth(15)?)?,
         start_ticks: number(fields.nth(1)?)?,
     })
 }
@@ -264,7 +261,7 @@ mod tests {
 
     #[test]
     fn p5_names_with_parentheses_blanks_and_line_feeds_are_parsed_right() {
-        let expected = Stat { state: b'S', parent: 7, group: 42, threads: 3, start_ticks: 123_456_789 };
+        let expected = Stat { state: b'S', parent: 7, threads: 3, start_ticks: 123_456_789 };
         for name in ["node", "(sd-pam)", "a) b (c", "a) S 1 1 1 (", ") ) ) ", "a\n(b) ", "", "\u{FFFD}"] {
             assert_eq!(stat_of(name), Some(expected), "{name:?}");
         }
@@ -287,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_zombie_has_ended_only_when_no_other_thread_is_left() {
-        let stat = |state, threads| Stat { state, parent: 1, group: 1, threads, start_ticks: 1 };
+        let stat = |state, threads| Stat { state, parent: 1, threads, start_ticks: 1 };
         assert!(stat(b'Z', 1).has_ended());
         assert!(stat(b'X', 0).has_ended());
         assert!(!stat(b'Z', 2).has_ended());

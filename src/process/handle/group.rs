@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use nix::errno::Errno;
+use nix::unistd::{self, getpgid};
 
 use super::super::{ps, Pid};
 use super::{is, System};
@@ -41,8 +42,8 @@ pub(super) fn wake(system: &System, group: Pid) -> Option<Rc<OwnedFd>> {
     members.iter().filter(|member| !member.has_ended).find_map(|member| {
         let pidfd = system.kernel.open(member.pid).ok()?;
         // The number was read before it was held: only one who is in the group now is the one that was seen.
-        let still = system.procfs.stat(member.pid)?;
-        (still.group == i64::from(group.get())).then(|| Rc::new(pidfd))
+        let still = getpgid(Some(unistd::Pid::from_raw(member.pid.get())));
+        (still == Ok(unistd::Pid::from_raw(group.get()))).then(|| Rc::new(pidfd))
     })
 }
 
@@ -54,14 +55,19 @@ struct Member {
 }
 
 fn members(system: &System, group: Pid) -> io::Result<Vec<Member>> {
-    let group = i64::from(group.get());
+    let group = unistd::Pid::from_raw(group.get());
     if !system.procfs.is_there() {
         let everyone = ps::everyone()?;
-        let ours = everyone.iter().filter(|row| row.group == group);
+        let ours = everyone.iter().filter(|row| row.group == i64::from(group.as_raw()));
         return Ok(ours.map(|row| Member { pid: row.pid, has_ended: row.is_zombie }).collect());
     }
+    // Asking the kernel for a group costs a hundredth of reading a file of /proc.
+    let is_member = |pid: Pid| getpgid(Some(unistd::Pid::from_raw(pid.get()))) == Ok(group);
+    let look = |pid| match system.procfs.stat(pid) {
+        Some(stat) => Some(Member { pid, has_ended: stat.has_ended() }),
+        // Collected meanwhile, or a member of whom nothing can be read.
+        None => is_member(pid).then_some(Member { pid, has_ended: false }),
+    };
     let everyone = system.procfs.all()?;
-    let stats = everyone.into_iter().filter_map(|pid| Some((pid, system.procfs.stat(pid)?)));
-    let ours = stats.filter(|(_, stat)| stat.group == group);
-    Ok(ours.map(|(pid, stat)| Member { pid, has_ended: stat.has_ended() }).collect())
+    Ok(everyone.into_iter().filter(|pid| is_member(*pid)).filter_map(look).collect())
 }
