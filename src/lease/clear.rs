@@ -89,20 +89,41 @@ fn quarantine(contender: Contender<'_>, entry: &Entry, recovery: &Dir) -> Result
         renamed => renamed?,
     }
     if !look::still_names(dir, &name, recovery)? {
-        // The name was another claim's by the time of the rename. It goes back, unless the name is taken again: then
-        // two claims have followed each other, and the first one's claimant will find out.
-        return match dir.rename(&name, RECOVERY) {
-            Ok(()) => Err(Error::in_progress(contender.scope(), "it began while an older one was cleared")),
-            Err(error) if error.is_missing() || error.is_taken() || error.is(Errno::ENOTEMPTY) => {
-                Err(Error::in_progress(contender.scope(), "two began while an older one was cleared"))
-            }
-            Err(error) => Err(error.into()),
-        };
+        return Err(took_another(contender, dir, &name)?);
     }
     dir.sync()?;
     remove_claim(dir, &name, recovery)?;
     dir.sync()?;
     Ok(())
+}
+
+/// The name was another's claim by the time of the rename.
+///
+/// A JavaScript claimant cannot do without it, so it goes back, unless the name is taken again: then two claims have
+/// followed each other, and the first one's claimant will find out. A native one, which its witness tells, gives up as
+/// soon as it looks, and then it is the claim that must not come back:
+///
+/// 1. A publishes its claim and waits for us; we take the claim away.
+/// 2. A looks, finds it gone, removes its owner file and ends: there is nothing left to retire.
+/// 3. We put the claim back. Nobody retires it, and A's process lives: everyone is refused as long as it does.
+///
+/// So it stays where it is, until a holder sweeps it.
+fn took_another(contender: Contender<'_>, dir: &Dir, name: &str) -> Result<Error, Error> {
+    let native = match look::claim_file(&dir.open_dir(name)?)? {
+        ClaimFile::Valid(claim) => claim.claimant.witness.is_some(),
+        ClaimFile::Missing | ClaimFile::Invalid => false,
+    };
+    let in_progress = |detail| Ok(Error::in_progress(contender.scope(), detail));
+    if native {
+        return in_progress("it began while an older one was cleared, and gives way");
+    }
+    match dir.rename(name, RECOVERY) {
+        Ok(()) => in_progress("it began while an older one was cleared"),
+        Err(error) if error.is_missing() || error.is_taken() || error.is(Errno::ENOTEMPTY) => {
+            in_progress("two began while an older one was cleared")
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether a directory without a claim may be removed: nothing else is in it, nobody has touched it for a while, and
