@@ -6,6 +6,8 @@
 
 mod call;
 mod disk;
+pub mod explore;
+pub mod lease;
 mod machine;
 mod port;
 mod table;

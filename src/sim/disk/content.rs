@@ -97,7 +97,9 @@ impl Disk {
 
     fn set_content(&mut self, number: Number, bytes: Rc<[u8]>) {
         let now = self.now_ms;
+        assert!(!(self.seals && self.get(number).sealed), "a file is written after it was synced");
         let inode = self.get_mut(number);
+        inode.sealed = false;
         inode.node = Node::File(bytes);
         inode.modified_ms = now;
         inode.changed_ms = now;

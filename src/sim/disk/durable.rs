@@ -148,6 +148,9 @@ impl Disk {
             Node::File(bytes) => Some(bytes.clone()),
             Node::Symlink(_) | Node::Fifo => return Err(Errno::EINVAL),
         };
+        if content.is_some() && !self.get(number).sealed {
+            self.get_mut(number).sealed = true;
+        }
         let Some(durable) = &mut self.durable else { return Ok(()) };
         match content {
             None => durable.sync_names(number),
@@ -249,6 +252,7 @@ impl Disk {
             durable: None,
             numbering: self.numbering,
             now_ms: self.now_ms,
+            seals: self.seals,
             room: self.room,
         };
         disk.keep(self, safe, ROOT, ROOT);

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use nix::errno::Errno;
 
-use super::call::{Answer, Call, Name};
+use super::call::{Answer, Call, Name, Place};
 use crate::files::{Handle, Kind};
 use durable::Durable;
 use handles::Open;
@@ -52,6 +52,8 @@ pub struct Disk {
     numbering: Numbering,
     /// The file system's clock, for the times of files.
     pub now_ms: i64,
+    /// Whether programs are held to never write what they have synced.
+    pub seals: bool,
     /// How many bytes may still be written; `None`: no limit.
     pub room: Option<u64>,
 }
@@ -89,6 +91,8 @@ struct Inode {
     gid: u32,
     modified_ms: i64,
     changed_ms: i64,
+    /// A file whose content was synced; on a disk that seals it is never written again.
+    sealed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -122,8 +126,15 @@ impl Disk {
     /// An empty file system that forgets what would survive a power cut.
     pub fn new(numbering: Numbering) -> Self {
         let root = Node::Directory { names: Names::new(), parent: ROOT, removed: false };
-        let mut disk =
-            Disk { inodes: Vec::new(), open: Vec::new(), durable: None, numbering, now_ms: 0, room: None };
+        let mut disk = Disk {
+            inodes: Vec::new(),
+            open: Vec::new(),
+            durable: None,
+            numbering,
+            now_ms: 0,
+            seals: false,
+            room: None,
+        };
         let root = disk.inode(root, 0o755);
         disk.inodes.push((ROOT, Rc::new(Kept::new(root))));
         disk
@@ -170,6 +181,19 @@ impl Disk {
         result.unwrap_or_else(Answer::from)
     }
 
+    pub fn is_durability_tracked(&self) -> bool {
+        self.durable.is_some()
+    }
+
+    pub(super) fn is_directory(&self, caller: Caller, handle: Handle) -> bool {
+        self.handle(caller, handle).is_ok_and(|open| self.get(open.number).node.kind() == Kind::Directory)
+    }
+
+    /// Whether the content behind a handle will never change again.
+    pub(super) fn is_sealed(&self, caller: Caller, handle: Handle) -> bool {
+        self.seals && self.handle(caller, handle).is_ok_and(|open| self.get(open.number).sealed)
+    }
+
     /// The process ends: its handles close, and their locks go.
     pub fn end(&mut self, caller: Caller) {
         let numbers: Vec<_> =
@@ -183,6 +207,27 @@ impl Disk {
     /// Two states with one fingerprint are the same, to all that follows.
     pub fn fingerprint(&self, into: &mut impl Hasher) {
         (&self.inodes, &self.open, &self.durable, self.now_ms, self.room).hash(into);
+    }
+
+    /// The content of a plain file, for those who check.
+    pub fn content(&self, caller: Caller, place: &Place) -> Option<Rc<[u8]>> {
+        match &self.get(self.found(&self.walk(caller, place).ok()?).ok()?).node {
+            Node::File(bytes) => Some(bytes.clone()),
+            _ => None,
+        }
+    }
+
+    /// The names in the directory at an absolute path, for those who check.
+    pub fn names(&self, place: &Place) -> Option<Vec<Name>> {
+        match &self.get(self.found(&self.walk(Caller(0), place).ok()?).ok()?).node {
+            Node::Directory { names, .. } => Some(names.iter().map(|(name, _)| name.clone()).collect()),
+            _ => None,
+        }
+    }
+
+    /// From now on new numbers come from here.
+    pub fn number_by(&mut self, numbering: Numbering) {
+        self.numbering = numbering;
     }
 
     /// All plain files and directories as text, for traces: path, inode number, start of the content.
@@ -217,7 +262,7 @@ impl Disk {
 
     fn inode(&self, node: Node, mode: u32) -> Inode {
         let now = self.now_ms;
-        Inode { node, links: 1, mode, uid: 0, gid: 0, modified_ms: now, changed_ms: now }
+        Inode { node, links: 1, mode, uid: 0, gid: 0, modified_ms: now, changed_ms: now, sealed: false }
     }
 
     /// Put a new inode under the lowest free number of the caller's pool.
@@ -255,7 +300,7 @@ impl Hash for Disk {
 }
 
 /// A 128-bit fingerprint from two independent 64-bit ones.
-pub(super) fn fingerprint_of(value: &impl Hash) -> u128 {
+pub(in crate::sim) fn fingerprint_of(value: &impl Hash) -> u128 {
     let half = |salt: u64| {
         let mut hasher = DefaultHasher::new();
         salt.hash(&mut hasher);

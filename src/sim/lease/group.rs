@@ -1,0 +1,108 @@
+//! A group of contenders, let loose on a start state.
+
+use std::rc::Rc;
+
+use super::{contender, LeaseCheck, Native, StartState, TypeScript};
+use crate::sim::explore::{Bounds, Contender, Grain, Report, Rules, Search};
+use crate::sim::Numbering;
+
+/// Who contends, and what may happen meanwhile.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// One letter for each: `N` is the production code, `T` follows the TypeScript's steps.
+    pub who: &'static str,
+    pub rules: Rules,
+    pub numbering: Numbering,
+    /// Whether a fresh TypeScript contender must get through, too.
+    pub fresh_typescript: bool,
+}
+
+impl Group {
+    /// These contenders; any of them may be killed between any two steps.
+    pub fn new(who: &'static str) -> Self {
+        let kills = u8::try_from(who.len()).expect("a handful of contenders");
+        let alike = who.bytes().all(|kind| kind == who.as_bytes()[0]);
+        let (failures, errnos) = (0, Rc::from([]));
+        Group {
+            who,
+            rules: Rules {
+                grain: Grain::Fine,
+                kills,
+                failures,
+                errnos,
+                reuse: false,
+                preemptions: None,
+                alike,
+            },
+            numbering: Numbering::PerCaller,
+            fresh_typescript: false,
+        }
+    }
+
+    /// What is written to a new file is one step with its creation.
+    pub fn coarse(mut self) -> Self {
+        self.rules.grain = Grain::Coarse;
+        self
+    }
+
+    /// At most so many are killed.
+    pub fn kills(mut self, kills: u8) -> Self {
+        self.rules.kills = kills;
+        self
+    }
+
+    /// A contender that could go on is held up for another one at most so often.
+    pub fn preemptions(mut self, preemptions: u8) -> Self {
+        self.rules.preemptions = Some(preemptions);
+        self
+    }
+
+    /// A file may get the inode number that another contender's file had.
+    pub fn shared_numbers(mut self) -> Self {
+        self.numbering = Numbering::Shared;
+        self
+    }
+
+    /// The process number of a killed contender may be given to another process.
+    pub fn reused_pids(mut self) -> Self {
+        self.rules.reuse = true;
+        self
+    }
+
+    /// A fresh TypeScript contender must get through, too.
+    pub fn fresh_typescript(mut self) -> Self {
+        self.fresh_typescript = true;
+        self
+    }
+
+    /// All that can happen from a start state, within bounds.
+    pub fn explore(&self, start: &StartState, bounds: Bounds) -> Report {
+        self.search(start).run(bounds, &mut self.check())
+    }
+
+    /// One run for each seed.
+    pub fn by_chance(&self, start: &StartState, seeds: std::ops::Range<u64>) -> Report {
+        self.search(start).by_chance(seeds, &mut self.check())
+    }
+
+    pub(super) fn search(&self, start: &StartState) -> Search {
+        let mut world = start.world.clone();
+        world.disk.seals = true;
+        world.disk.number_by(self.numbering);
+        Search::new(self.contenders(), world, self.rules.clone())
+    }
+
+    pub(super) fn check(&self) -> LeaseCheck {
+        let typescript: Vec<_> = self.who.bytes().map(|kind| kind == b'T').collect();
+        LeaseCheck::new(&typescript, self.fresh_typescript)
+    }
+
+    fn contenders(&self) -> Vec<Contender> {
+        let one = |(n, kind)| match kind {
+            b'N' => contender("N", n, Native::default()),
+            b'T' => contender("T", n, TypeScript),
+            other => panic!("{} is no kind of contender", char::from(other)),
+        };
+        (0..).zip(self.who.bytes()).map(one).collect()
+    }
+}

@@ -1,0 +1,96 @@
+//! The lease, whatever the interleaving: the production code in the simulated machine, every state up to a bound.
+//!
+//! Here the bounds are small; `npm run prove` runs the same without them, or with larger ones.
+#![cfg(feature = "sim")]
+
+use harnery_native::sim::explore::{Bounds, Report};
+use harnery_native::sim::lease::{start_states, Group, StartState};
+
+/// Explore from these start states, each up to so many states, and print what was seen.
+fn explore(group: &Group, states: usize, which: impl Fn(&StartState) -> bool) -> Report {
+    let mut total = Report { complete: true, ..Report::default() };
+    let starts: Vec<_> = start_states().into_iter().filter(which).collect();
+    for start in &starts {
+        total.add(group.explore(start, Bounds { states, first_finding: false }));
+    }
+    let (who, rules) = (group.who, &group.rules);
+    let held_up = rules.preemptions.map_or("any number".to_owned(), |count| count.to_string());
+    println!(
+        "{who} from {} start states, {held_up} of preemptions, {} kills: {total}",
+        starts.len(),
+        rules.kills
+    );
+    total
+}
+
+/// No bound but the group's own.
+const ALL: usize = 5_000_000;
+
+fn every(_: &StartState) -> bool {
+    true
+}
+
+fn assert_none_found(report: &Report) {
+    assert!(report.findings.is_empty(), "{report}");
+}
+
+fn assert_none_found_in_all(report: &Report) {
+    assert_none_found(report);
+    assert!(report.complete, "{report}");
+}
+
+#[test]
+fn two_natives_keep_every_promise_in_all_runs_from_some_states() {
+    let starts = ["nothing", "dead holder", "claim, current removed", "empty recovery"];
+    assert_none_found_in_all(&explore(&Group::new("NN"), ALL, |start| starts.contains(&start.name)));
+}
+
+#[test]
+fn two_natives_keep_every_promise_in_all_runs_with_one_preemption() {
+    assert_none_found_in_all(&explore(&Group::new("NN").preemptions(1), ALL, every));
+}
+
+#[test]
+fn two_natives_keep_every_promise_when_inode_and_process_numbers_are_used_again() {
+    assert_none_found(&explore(&Group::new("NN").shared_numbers().reused_pids(), 10_000, every));
+}
+
+#[test]
+fn three_natives_keep_every_promise() {
+    let nothing = |start: &StartState| start.name == "nothing";
+    assert_none_found_in_all(&explore(&Group::new("NNN").coarse().preemptions(2), ALL, nothing));
+    assert_none_found(&explore(&Group::new("NNN").coarse().preemptions(1), 8_000, every));
+}
+
+#[test]
+fn a_native_and_a_typescript_contender_keep_every_promise() {
+    let starts = ["nothing", "dead holder", "claim, current removed", "empty recovery"];
+    assert_none_found_in_all(&explore(&Group::new("NT"), ALL, |start| starts.contains(&start.name)));
+    assert_none_found_in_all(&explore(&Group::new("NT").preemptions(1), ALL, every));
+}
+
+#[test]
+fn two_natives_and_a_typescript_contender_keep_every_promise() {
+    assert_none_found(&explore(&Group::new("NNT").coarse().preemptions(1), 8_000, every));
+}
+
+#[test]
+fn four_and_five_contenders_keep_every_promise_in_runs_by_chance() {
+    for who in ["NNNN", "NNNT", "NNNNN"] {
+        let mut total = Report::default();
+        for start in start_states() {
+            total.add(Group::new(who).by_chance(&start, 0..60));
+        }
+        println!("{who} by chance from every start state: {total}");
+        assert_none_found(&total);
+    }
+}
+
+#[test]
+fn typescript_contenders_wedge_the_lease_for_each_other_and_a_native_one_gets_through() {
+    let group = Group::new("TT").kills(1).fresh_typescript();
+    let report = explore(&group, ALL, |start| start.name == "dead holder");
+    // V2: a claimant is killed between linking the pin and checking it.
+    let stuck = "stuck: a fresh typescript ends: recovery pin is corrupt before its claim ";
+    assert_eq!(report.findings.keys().collect::<Vec<_>>(), [stuck], "{report}");
+}
