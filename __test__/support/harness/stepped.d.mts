@@ -1,0 +1,1 @@
+export function filesWith(before: (call: string) => void): Record<string, (...args: never[]) => unknown>

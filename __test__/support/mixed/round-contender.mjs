@@ -1,0 +1,29 @@
+// One process that contends for one lease after the other, when it is told to: forked with its kind as argument.
+//
+// `{ input, at }`: acquire at that moment, and answer `{ held, text }`. `'release'`: let go, and answer the same.
+
+import { acquirer, stretch } from './implementation.mjs'
+
+const acquire = acquirer(process.argv[2], stretch)
+let lease
+
+process.on('message', (job) => {
+  if (job === 'release') return attempt(() => lease?.release())
+  lease = undefined
+  // All begin at once: whoever is early turns round and round until then.
+  while (process.hrtime.bigint() < BigInt(job.at));
+  attempt(() => {
+    lease = acquire({ ...job.input, onContention: stretch, onRecoveryStep: stretch })
+  })
+})
+process.send('ready')
+
+function attempt(what) {
+  let text = ''
+  try {
+    what()
+  } catch (error) {
+    text = error.message
+  }
+  process.send({ held: lease !== undefined, text })
+}
