@@ -359,7 +359,9 @@ describe('processes', () => {
       expect(scene.names()).toEqual([])
     }
     const cycles = await Promise.all(contenders.map((contender) => contender.ask('cycles 500')))
-    expect(cycles.every((answer) => /^cycles [1-9]/.test(answer))).toBe(true)
+    // Who gets it how often is the scheduler's; that somebody always gets it is the lease's.
+    expect(cycles).toEqual(cycles.map(() => expect.stringMatching(/^cycles \d+$/)))
+    expect(cycles.some((answer) => answer !== 'cycles 0')).toBe(true)
     expect(scene.names()).toEqual([])
   })
 
