@@ -1,9 +1,10 @@
 // The Rust program of bare system calls (benches/bare), built when it is first needed.
 
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { fail, root, say } from '../scripts/prepare.mjs'
+import { root, run, say } from '../scripts/prepare.mjs'
 
 let program
 
@@ -37,9 +38,8 @@ export function counting(replay) {
 
 function built() {
   say('Building the program of bare system calls (release)')
-  const args = ['build', '--release', '--no-default-features', '--bench', 'bare', '--message-format=json-render-diagnostics']
-  const done = spawnSync('cargo', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 1 << 26 })
-  if (done.status !== 0) fail('cargo build --bench bare failed')
-  const messages = done.stdout.trim().split('\n').map((line) => JSON.parse(line))
-  return messages.find(({ target, executable }) => target?.name === 'bare' && executable).executable
+  const target = path.join(root, 'target', 'bare')
+  const manifest = path.join('benches', 'bare', 'Cargo.toml')
+  run('cargo', ['build', '--release', '--locked', '--quiet', '--manifest-path', manifest, '--target-dir', target])
+  return path.join(target, 'release', 'bare')
 }

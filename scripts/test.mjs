@@ -5,15 +5,18 @@ import path from 'node:path'
 import { build, fail, installPackages, root, run, say } from './prepare.mjs'
 
 const CORE = ['--locked', '--no-default-features', '--features', 'sim']
+const BARE = ['--manifest-path', path.join('benches', 'bare', 'Cargo.toml')]
 const STRICT = ['-D', 'warnings']
 
 const steps = {
   format() {
     run('cargo', ['fmt', '--check'])
+    run('cargo', ['fmt', '--check', ...BARE])
   },
   lints() {
     run('cargo', ['clippy', '--quiet', '--all-targets', ...CORE, '--', ...STRICT])
     run('cargo', ['clippy', '--quiet', '--all-targets', '--locked', '--', ...STRICT])
+    run('cargo', ['clippy', '--quiet', '--locked', ...BARE, '--target-dir', path.join('target', 'bare'), '--', ...STRICT])
   },
   rust() {
     run('cargo', ['test', ...CORE])
