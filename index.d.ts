@@ -120,6 +120,88 @@ export interface KernelFeatures {
   time_namespace: string | null
 }
 
+/** The schema that a receipt names. */
+export declare const HARNERY_DURABLE_HISTORY_SCHEMA: 'harnery.durable-history/v1'
+
+/** A moment in an operation at which `fault` is called. */
+export type DurableHistoryFaultBoundary =
+  | 'after_segment_rename'
+  | 'before_append'
+  | 'after_append_before_sync'
+  | 'after_rewrite_temp_sync'
+  | 'after_rewrite_publish'
+
+/** Writes `length` bytes of `buffer` from `offset` on to the end of the file `fd`; returns how many were written. */
+export type DurableHistoryWriteSync = (fd: number, buffer: Buffer, offset: number, length: number) => number
+
+/** How a writer waits for others. */
+export interface DurableHistoryWriteOptions {
+  /** Milliseconds to wait while another writer is at work; not at all when left out. Synchronous calls block. */
+  leaseWaitMs?: number
+}
+
+/** Limits of an append to a history in segments, and seams for fault injection. */
+export interface DurableHistoryOptions extends DurableHistoryWriteOptions {
+  /** The longest line in bytes, its line feed included. */
+  max_record_bytes: number
+  /** At least `max_record_bytes`. The active file is sealed when the next line would make it longer. */
+  max_segment_bytes: number
+  /** Called at each boundary. A throw leaves what is on disk as it is and the call with the very same value. */
+  fault?: (boundary: DurableHistoryFaultBoundary) => void
+  /** Replaces the write. */
+  write_sync?: DurableHistoryWriteSync
+}
+
+/** The record is in the history and synced. */
+export interface DurableHistoryAppendReceipt {
+  schema: typeof HARNERY_DURABLE_HISTORY_SCHEMA
+  segment: 'active'
+  /** Line feed included. */
+  record_bytes: number
+  /** Whether the active file was sealed before. */
+  rotated: boolean
+  synced: true
+}
+
+/** All records are in the history and synced; `record_bytes` is of all of them together. */
+export interface DurableHistoryBatchReceipt extends DurableHistoryAppendReceipt {
+  records: number
+}
+
+/** Limits of a read. */
+export interface DurableHistoryReadOptions {
+  /** The longest line in bytes, its line feed included. */
+  max_record_bytes: number
+  max_records?: number
+}
+
+/** What an update decided on. */
+export interface CrashSafeJsonlUpdate<R> {
+  append?: readonly unknown[]
+  result: R
+}
+
+export interface DurableHistoryRepairOptions extends DurableHistoryWriteOptions {
+  /** Move a torn lease aside: which one, who does it, and why. */
+  lease?: { digest: string; actor: string; reason: string }
+}
+
+/** What a repair moved where. */
+export interface DurableHistoryRepair {
+  /** The file that had a torn last line, or the torn lease. */
+  file: string
+  bytes_removed: number
+  quarantined_to: string
+}
+
+/** A lease of a history, as it was looked at. */
+export interface DurableHistoryLease {
+  path: string
+  state: 'free' | 'held' | 'stale' | 'torn'
+  /** By what a repair recognises it. */
+  digest: string
+}
+
 /** The boundaries of a recovery, in order. */
 export type LeaseRecoveryStep =
   | 'claim_created'
@@ -578,6 +660,34 @@ export declare function allocateServerPort(type: string, options?: ServerOptions
 export declare function ancestry(pid: number, maxHops?: number): number[]
 
 /**
+ * Append a record to a single file and sync it; the bytes that the record took, its line feed included. Throws as
+ * {@link appendDurableHistoryRecord} does.
+ */
+export declare function appendCrashSafeJsonlFile(path: string, record: unknown, maxRecordBytes: number, fault?: DurableHistoryOptions['fault'], options?: DurableHistoryWriteOptions): number
+
+/**
+ * Append a record to the history in a directory, which is created when it is missing. The active file is sealed into
+ * `segments/` first when it would grow past `max_segment_bytes`. When it returns, the record is synced.
+ *
+ * A failure before the sync leaves the file as long as it was. Throws errors with a stable `code`: `HISTORY_INPUT`,
+ * `HISTORY_RECORD_TOO_LARGE` (before anything is made), `HISTORY_BUSY` (another writer, for longer than `leaseWaitMs`),
+ * `HISTORY_PARTIAL` (a killed writer tore the last line: see {@link repairDurableHistory}), `HISTORY_SYMLINK`,
+ * `HISTORY_NOT_A_DIRECTORY`, `HISTORY_NOT_A_FILE`, `HISTORY_CHANGED`, `HISTORY_LOST`, `HISTORY_INVALID`,
+ * `HISTORY_NO_SEGMENT_LEFT`, `HISTORY_NO_PROGRESS`, or the failed system call's, such as `ENOSPC`. What `fault` or
+ * `write_sync` throws leaves the call unchanged.
+ */
+export declare function appendDurableHistoryRecord(objectDir: string, record: unknown, options: DurableHistoryOptions): DurableHistoryAppendReceipt
+
+/**
+ * {@link appendDurableHistoryRecord} for several records, under one lease and with one sync: all of them are
+ * acknowledged or none. They are sealed as single appends would seal them.
+ */
+export declare function appendDurableHistoryRecords(objectDir: string, records: readonly unknown[], options: DurableHistoryOptions): DurableHistoryBatchReceipt
+
+/** {@link appendDurableHistoryRecord} to a file that keeps its name; its segments are in `<path>.segments/`. */
+export declare function appendSegmentedJsonlFile(activePath: string, record: unknown, options: DurableHistoryOptions): DurableHistoryAppendReceipt
+
+/**
  * The canonical JSON text of a value: at every depth array indices first, ascending, then the other keys in
  * `localeCompare` order (root collation), without blanks.
  *
@@ -602,6 +712,13 @@ export declare function configureHost(host: ServerHost | null): void
 /** A function that marks a server as used, at most once a minute, and never throws. */
 export declare function createServerToucher(id: string, options?: ServerOptions): () => void
 
+/**
+ * The files of the history in a directory, oldest first: its segments, then `active.jsonl`.
+ *
+ * Throws `HISTORY_SYMLINK`, `HISTORY_NOT_A_DIRECTORY`, `HISTORY_NOT_A_FILE`.
+ */
+export declare function durableHistoryPaths(objectDir: string): string[]
+
 /** Create the directory of a project's records, with the modes of its sharing, and return it. */
 export declare function ensureServersDir(coordRoot: string): string
 
@@ -620,6 +737,13 @@ export declare function findUnregisteredListeners(coordRoot: string, servers: Se
  * taken it. `false` for one that was released.
  */
 export declare function holdsNoClobberLease(lease: NoClobberLease): boolean
+
+/**
+ * The leases of a history: of a directory one, of a file the two that it may be written under. `state` is `free`, `held`,
+ * `stale` (the next writer takes it over) or `torn`: what an older harness leaves that was killed while it made a
+ * lease, which is busy for everyone until {@link repairDurableHistory} moves it. Nothing is changed.
+ */
+export declare function inspectDurableHistoryLease(path: string): DurableHistoryLease[]
 
 /**
  * Look at a lease; nothing is changed. `digest` is by what {@link repairNoClobberLease} recognises it.
@@ -761,11 +885,26 @@ export declare function procfsStartToken(pid: number): string | null
  */
 export declare function psStartToken(pid: number, run?: (pid: number) => { status: number | null; stdout: string }): string | null
 
+/** {@link readDurableHistorySync} for a single file. */
+export declare function readCrashSafeJsonlFile<T>(path: string, options: DurableHistoryReadOptions): T[]
+
+/**
+ * All records of the history in a directory, oldest first; none when there is no such directory.
+ *
+ * Throws errors with a stable `code`: `HISTORY_PARTIAL` when the last line is not whole, `HISTORY_RECORD_TOO_LARGE`,
+ * `HISTORY_TOO_MANY_RECORDS`, `HISTORY_INVALID` for a line that is no JSON, `HISTORY_SYMLINK`, `HISTORY_NOT_A_DIRECTORY`,
+ * `HISTORY_NOT_A_FILE`, `HISTORY_CHANGED`.
+ */
+export declare function readDurableHistorySync<T>(objectDir: string, options: DurableHistoryReadOptions): T[]
+
 /**
  * What can be told about a process: `command` is its argument list joined with blanks and trimmed, `cwd` is `null`
  * when unreadable. `null` when there is no such process.
  */
 export declare function readProcessInfo(pid: number): ProcessInfo | null
+
+/** {@link readDurableHistorySync} for a file with `<path>.segments/`. */
+export declare function readSegmentedJsonlFileSync<T>(activePath: string, options: DurableHistoryReadOptions): T[]
 
 /** A server's record; `null` where there is none that can be read. */
 export declare function readServer(id: string, options?: ServerOptions): ServerRecord | null
@@ -784,6 +923,18 @@ export declare function readServerRecords(options?: ServerOptions): ServerRecord
 export declare function registerServer(input: RegisterServerInput, options?: ServerOptions): ServerRecord | null
 
 /**
+ * Repair the first thing that keeps a history from going on; `null` when nothing does. `path` is the history's
+ * directory, or its file.
+ *
+ * A torn last line is moved into `<file>.torn-<time>`, under the history's lease. With `lease`, a lease that
+ * {@link inspectDurableHistoryLease} calls torn is moved into `<lease>.torn-<time>/` with a note of who and why: only while
+ * `digest` is the one of a look at it, and when it has been left alone for 30 seconds. Nothing is deleted.
+ *
+ * Throws as {@link appendDurableHistoryRecord} does; `HISTORY_REPAIR` when the lease may not be moved.
+ */
+export declare function repairDurableHistory(path: string, options?: DurableHistoryRepairOptions): DurableHistoryRepair | null
+
+/**
  * Move what makes a lease corrupt into `repaired-<time>/` inside its directory, with a note of who, why and what.
  *
  * Only while `digest` is the one of a look at it, and while no owner in it is live; a healthy lease is never touched. With
@@ -797,6 +948,12 @@ export declare function repairNoClobberLease(path: string, options: { digest: st
 
 /** Forget which probe this machine has, and its boot id. Only tests need it. */
 export declare function resetStartTokenCaches(): void
+
+/**
+ * Replace a single file's records as a whole: readers see the old file or the new one. Rejects as
+ * {@link appendDurableHistoryRecord} throws.
+ */
+export declare function rewriteCrashSafeJsonlFile(path: string, records: readonly unknown[], maxRecordBytes: number, fault?: DurableHistoryOptions['fault'], options?: DurableHistoryWriteOptions): Promise<void>
 
 /** How this machine's sockets can be looked at. Where they cannot (`"unsupported"`), every list is empty. */
 export declare function scanSupport(): ScanSupport
@@ -860,6 +1017,14 @@ export declare function startTokenProbe(): StartTokenProbe
 export declare function stopServer(record: ServerRecord, options?: StopServerOptions): Promise<StopResult>
 
 /**
+ * The records of the history in a directory, oldest first, in bounded memory: one record and one block of 64 KiB.
+ *
+ * Everything that was acknowledged when the first record was asked for comes, also when a segment is sealed
+ * meanwhile. The event loop turns between the blocks. Throws as {@link readDurableHistorySync} does.
+ */
+export declare function streamDurableHistory<T>(objectDir: string, options: DurableHistoryReadOptions): AsyncGenerator<T, void, undefined>
+
+/**
  * Whether two start tokens describe one run of one process: they are equal, or both of procfs with equal ticks and
  * exactly one of them without a boot part (a record from before tokens had one).
  */
@@ -888,6 +1053,13 @@ export declare function tunnelServerInput(state: TunnelState, coordRoot: string)
  * the same id meanwhile survives. Whether a file was removed.
  */
 export declare function unregisterServer(id: string, options?: ServerOptions & { pid?: number }): boolean
+
+/**
+ * Read all records of a single file, let `update` decide what to append, append it, and return `result`; all under
+ * one lease. Throws as {@link appendDurableHistoryRecord} and {@link readCrashSafeJsonlFile} do; what `update` throws
+ * leaves the call unchanged, and nothing is appended.
+ */
+export declare function updateCrashSafeJsonlFile<T, R>(path: string, options: DurableHistoryReadOptions & DurableHistoryWriteOptions, update: (records: readonly T[]) => CrashSafeJsonlUpdate<R>, fault?: DurableHistoryOptions['fault']): R
 
 /**
  * What a finished program said about its failure: stderr, then stdout, trimmed, joined by a line feed.

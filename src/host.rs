@@ -5,12 +5,13 @@ pub mod features;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::files::{disk::Disk, Files, Identity};
+use crate::javascript::paths;
 use crate::net::Sockets;
 use crate::process::{Pid, Processes, Witness};
 
@@ -73,6 +74,13 @@ impl Host {
         let witness = self.processes.witness(me)?;
         self.memory.own_witness.replace(Some((me, witness.clone())));
         Some(witness)
+    }
+
+    /// `path.resolve(path)`. The current directory is asked for only where it matters.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        let cwd = if path.is_absolute() { PathBuf::new() } else { self.environment.current_dir() };
+        paths::resolve(&cwd, path)
     }
 
     /// The machine that this process runs on.

@@ -1,5 +1,6 @@
 //! Why a history operation did not do what was asked.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use crate::files::PathError;
@@ -56,5 +57,31 @@ pub enum Error {
 impl From<Thrown> for Error {
     fn from(thrown: Thrown) -> Self {
         Error::Thrown(thrown)
+    }
+}
+
+impl Error {
+    /// The stable code by which callers tell errors apart: of this list, or the failed system call's. `None` for what a
+    /// caller's function threw.
+    pub fn code(&self) -> Option<Cow<'static, str>> {
+        let code = match self {
+            Error::Input(_) => "HISTORY_INPUT",
+            Error::Symlink(_) => "HISTORY_SYMLINK",
+            Error::NotADirectory(_) => "HISTORY_NOT_A_DIRECTORY",
+            Error::NotAFile(_) => "HISTORY_NOT_A_FILE",
+            Error::IdentityChanged(_) | Error::DirectoryChanged(_) => "HISTORY_CHANGED",
+            Error::Partial { .. } => "HISTORY_PARTIAL",
+            Error::RecordTooLarge(_) => "HISTORY_RECORD_TOO_LARGE",
+            Error::TooManyRecords(_) => "HISTORY_TOO_MANY_RECORDS",
+            Error::InvalidRecord { .. } | Error::Malformed { .. } => "HISTORY_INVALID",
+            Error::NoSegmentLeft(_) => "HISTORY_NO_SEGMENT_LEFT",
+            Error::Busy(_) => "HISTORY_BUSY",
+            Error::Lost(_) => "HISTORY_LOST",
+            Error::NoProgress => "HISTORY_NO_PROGRESS",
+            Error::Repair(_) => "HISTORY_REPAIR",
+            Error::Path(error) => return error.code().map(Cow::Owned),
+            Error::Thrown(_) => return None,
+        };
+        Some(Cow::Borrowed(code))
     }
 }

@@ -43,6 +43,11 @@ impl Layout {
         Layout::beside(path, None, ".lease")
     }
 
+    /// The file that is appended to.
+    pub fn active_path(&self) -> PathBuf {
+        self.home.join(&self.active)
+    }
+
     fn beside(path: &Path, segments: Option<&str>, lease: &str) -> Result<Layout> {
         let active = paths::basename(path);
         if active.is_empty() {

@@ -6,10 +6,11 @@ use std::path::Path;
 use super::layout::with_end;
 use super::options::record_limit;
 use super::record::Lines;
-use super::writer::{write, Writer};
+use super::writer::{Turn, Writer};
 use super::{Boundary, Error, Layout, Result, Seams, Writing};
 use crate::files::Identity;
 use crate::host::Host;
+use crate::lease::Progress;
 
 /// Write the records, given as JSON texts, beside the file and rename them over it. Until then a failure leaves the
 /// old file as it was and nothing beside it.
@@ -24,18 +25,57 @@ pub fn rewrite<T: AsRef<str>>(
     writing: Writing,
     seams: &dyn Seams,
 ) -> Result<()> {
-    let lines = Lines::of(records, record_limit(max_record_bytes)?)?;
-    write(host, &Layout::file(path)?, writing, seams, |writer| {
-        let temporary = writer.temporary_name();
-        match writer.publish(&temporary, &lines.bytes) {
-            Err((error, Stage::Unpublished)) => {
-                // Best effort: the failure that is reported is the first one.
-                let _ = writer.home.dir.unlink(&temporary);
-                Err(error)
-            }
-            published => published.map_err(|(error, _)| error),
+    let mut rewrite = Rewrite::begin(host, path, records, max_record_bytes, writing)?;
+    loop {
+        match rewrite.advance(host, seams)? {
+            Progress::Done(()) => return Ok(()),
+            Progress::Wait(pause) => host.clock.pause(&pause),
         }
-    })
+    }
+}
+
+/// A [`rewrite`] that yields its waits.
+#[derive(Debug)]
+#[must_use = "a rewrite does nothing until it is advanced"]
+pub struct Rewrite {
+    turn: Turn,
+    lines: Lines,
+}
+
+impl Rewrite {
+    /// Check everything; the file's directory is created when it is missing.
+    ///
+    /// # Errors
+    /// As [`rewrite`].
+    pub fn begin<T: AsRef<str>>(
+        host: &Host,
+        path: &Path,
+        records: &[T],
+        max_record_bytes: f64,
+        writing: Writing,
+    ) -> Result<Rewrite> {
+        let lines = Lines::of(records, record_limit(max_record_bytes)?)?;
+        Ok(Rewrite { turn: Turn::begin(host, Layout::file(path)?, writing)?, lines })
+    }
+
+    /// Go on until it is done or there is something to wait for.
+    ///
+    /// # Errors
+    /// As [`rewrite`].
+    pub fn advance(&mut self, host: &Host, seams: &dyn Seams) -> Result<Progress<()>> {
+        match self.turn.advance(host)? {
+            Progress::Wait(pause) => Ok(Progress::Wait(pause)),
+            Progress::Done(lease) => {
+                let publish = |writer: &Writer<'_>| writer.replace(&self.lines.bytes);
+                self.turn.work(host, lease, seams, publish).map(Progress::Done)
+            }
+        }
+    }
+
+    /// Call it off between two steps.
+    pub fn abort(&mut self, host: &Host) {
+        self.turn.abort(host);
+    }
 }
 
 /// Whether the new file had its name when the operation failed.
@@ -45,6 +85,18 @@ enum Stage {
 }
 
 impl Writer<'_> {
+    fn replace(&self, bytes: &[u8]) -> Result<()> {
+        let temporary = self.temporary_name();
+        match self.publish(&temporary, bytes) {
+            Err((error, Stage::Unpublished)) => {
+                // Best effort: the failure that is reported is the first one.
+                let _ = self.home.dir.unlink(&temporary);
+                Err(error)
+            }
+            published => published.map_err(|(error, _)| error),
+        }
+    }
+
     fn temporary_name(&self) -> OsString {
         let (me, id) = (self.host.processes.me(), self.host.processes.fresh_id());
         with_end(&self.layout.active, &format!(".rewrite-{me}-{id}"))

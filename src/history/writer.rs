@@ -31,18 +31,54 @@ pub fn write<T>(
     seams: &dyn Seams,
     operation: impl FnOnce(&Writer<'_>) -> Result<T>,
 ) -> Result<T> {
-    let home = Home::create(host, &layout.home, writing.sharing)?;
-    let mut acquiring = Acquiring::new(layout.lease.clone(), writing);
-    let lease = loop {
-        match acquiring.step(host, &home)? {
-            Progress::Done(lease) => break lease,
+    let mut turn = Turn::begin(host, layout.clone(), writing)?;
+    loop {
+        match turn.advance(host)? {
+            Progress::Done(lease) => return turn.work(host, lease, seams, operation),
             Progress::Wait(pause) => host.clock.pause(&pause),
         }
-    };
-    let done =
-        operation(&Writer { host, layout, home: &home, lease: &lease, sharing: writing.sharing, seams });
-    lease.release(host, &home);
-    done
+    }
+}
+
+/// A writer that waits for its turn. It yields its waits.
+#[derive(Debug)]
+pub(super) struct Turn {
+    layout: Layout,
+    writing: Writing,
+    home: Home,
+    acquiring: Acquiring,
+}
+
+impl Turn {
+    pub(super) fn begin(host: &Host, layout: Layout, writing: Writing) -> Result<Turn> {
+        let home = Home::create(host, &layout.home, writing.sharing)?;
+        let acquiring = Acquiring::new(layout.lease.clone(), writing);
+        Ok(Turn { layout, writing, home, acquiring })
+    }
+
+    /// Go on until the lease is held or there is something to wait for.
+    pub(super) fn advance(&mut self, host: &Host) -> Result<Progress<Lease>> {
+        self.acquiring.step(host, &self.home)
+    }
+
+    /// Do something under the lease and give it back.
+    pub(super) fn work<T>(
+        &self,
+        host: &Host,
+        lease: Lease,
+        seams: &dyn Seams,
+        operation: impl FnOnce(&Writer<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Turn { layout, writing, home, .. } = self;
+        let done = operation(&Writer { host, layout, home, lease: &lease, sharing: writing.sharing, seams });
+        lease.release(host, home);
+        done
+    }
+
+    /// Call it off between two steps.
+    pub(super) fn abort(&mut self, host: &Host) {
+        self.acquiring.abort(host, &self.home);
+    }
 }
 
 impl Writer<'_> {

@@ -110,8 +110,7 @@ pub(super) fn resolve(host: &Host, path: &Path) -> Result<PathBuf, Error> {
     if path.as_os_str().as_bytes().contains(&0) {
         return Err(invalid("path must not contain null bytes"));
     }
-    let cwd = if path.is_absolute() { PathBuf::new() } else { host.environment.current_dir() };
-    let path = paths::resolve(&cwd, path);
+    let path = host.resolve(path);
     match paths::basename(&path).to_str() {
         Some(name) if is_safe_component(name) => Ok(path),
         _ => Err(invalid("the last part of path must be a safe component")),

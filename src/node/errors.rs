@@ -37,6 +37,10 @@ pub(super) enum Failure {
     /// `LEASE_INPUT`, `LEASE_HELD`, `LEASE_RECOVERING`, `LEASE_AUTHORITY`, `LEASE_CORRUPT`, `LEASE_LOST`,
     /// `LEASE_UNSUPPORTED`, or the failed system call's.
     Lease(crate::lease::Error),
+    /// [`crate::history::Error::code`], or the failed system call's.
+    History(crate::history::Error),
+    /// [`crate::workflow::Error::code`], the lease's, or the failed system call's.
+    Workflow(crate::workflow::Error),
 }
 
 impl From<PathError> for Failure {
@@ -54,6 +58,35 @@ impl From<crate::net::Error> for Failure {
 impl From<crate::lease::Error> for Failure {
     fn from(error: crate::lease::Error) -> Self {
         Failure::Lease(error)
+    }
+}
+
+impl From<crate::history::Error> for Failure {
+    fn from(error: crate::history::Error) -> Self {
+        match error {
+            crate::history::Error::Path(error) => Failure::Path(error),
+            crate::history::Error::Thrown(thrown) => Failure::Thrown(thrown),
+            error => Failure::History(error),
+        }
+    }
+}
+
+impl From<crate::workflow::Error> for Failure {
+    fn from(error: crate::workflow::Error) -> Self {
+        match error {
+            crate::workflow::Error::Path(error) => Failure::Path(error),
+            crate::workflow::Error::Lease(error) => Failure::Lease(error),
+            error => Failure::Workflow(error),
+        }
+    }
+}
+
+impl From<crate::supervisor::Error> for Failure {
+    fn from(error: crate::supervisor::Error) -> Self {
+        match error {
+            crate::supervisor::Error::Path(error) => Failure::Path(error),
+            crate::supervisor::Error::Signal(error) => Failure::Process(error),
+        }
     }
 }
 
@@ -129,6 +162,7 @@ struct Description {
 
 /// What error a failure becomes; `Err`: none, but the very value that the caller's own function threw.
 fn describe(failure: Failure) -> std::result::Result<Description, Thrown> {
+    let coded = |code, message| Description { class: Class::Error, code, message, members: Vec::new() };
     let plain = |class, code: &str, message: &str| Description {
         class,
         code: Some(code.to_owned()),
@@ -155,12 +189,9 @@ fn describe(failure: Failure) -> std::result::Result<Description, Thrown> {
             message: error.to_string(),
             members: system_call(error.source.raw_os_error(), error.syscall),
         },
-        Failure::Servers(error) => Description {
-            class: Class::Error,
-            code: server_code(&error),
-            message: error.to_string(),
-            members: Vec::new(),
-        },
+        Failure::Servers(error) => coded(server_code(&error), error.to_string()),
+        Failure::History(error) => coded(error.code().map(Into::into), error.to_string()),
+        Failure::Workflow(error) => coded(error.code().map(Into::into), error.to_string()),
         Failure::Sockets(error) => match &error {
             crate::net::Error::Unreadable(path) => {
                 Description { message: error.to_string(), ..path_error(path) }

@@ -19,6 +19,7 @@ mod call;
 mod environment;
 mod errors;
 mod features;
+mod history;
 mod instance;
 mod javascript;
 mod lease;
@@ -40,5 +41,6 @@ pub(crate) fn load(exports: Object, env: Env) -> Result<()> {
     let scope = value::Scope::from(&env);
     instance::Instance::install(scope)?;
     objects::capture(scope)?;
+    history::capture(scope)?;
     servers::custody::share(value::Js::from_object(scope, &exports))
 }

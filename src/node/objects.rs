@@ -24,7 +24,8 @@ impl Factory {
         Callback::new(function, scope.undefined()?).call(arguments).map_err(|thrown| rethrow(scope, thrown))
     }
 
-    fn function<'env>(&self, scope: Scope<'env>) -> Result<Js<'env>> {
+    /// The function itself, compiled now if it was not yet.
+    pub(super) fn function<'env>(&self, scope: Scope<'env>) -> Result<Js<'env>> {
         Instance::of(scope)?.remembered(scope, self.0.as_ptr() as usize, || scope.run(self.0))
     }
 }

@@ -11,6 +11,8 @@ mod stop;
 mod tunnels;
 mod verbs;
 
+pub(super) use context::sharing;
+
 use napi::bindgen_prelude::{Env, Result};
 use napi_derive::napi;
 

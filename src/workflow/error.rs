@@ -1,5 +1,7 @@
 //! Why a workflow operation did not do what was asked.
 
+use std::borrow::Cow;
+
 use crate::files::PathError;
 use crate::lease;
 
@@ -22,4 +24,19 @@ pub enum Error {
     Lease(#[from] lease::Error),
     #[error(transparent)]
     Path(#[from] PathError),
+}
+
+impl Error {
+    /// The stable code by which callers tell errors apart: of this list, the lease's, or the failed system call's.
+    pub fn code(&self) -> Option<Cow<'static, str>> {
+        let code = match self {
+            Error::Input(_) => "WORKFLOW_INPUT",
+            Error::Held(_) => "WORKFLOW_HELD",
+            Error::Refused(_) => "WORKFLOW_REFUSED",
+            Error::Corrupt(_) => "WORKFLOW_CORRUPT",
+            Error::Lease(error) => return error.code(),
+            Error::Path(error) => return error.code().map(Cow::Owned),
+        };
+        Some(Cow::Borrowed(code))
+    }
 }

@@ -155,6 +155,13 @@ impl Acquiring {
         }
     }
 
+    /// Give back a lease that was to be looked at again.
+    pub(super) fn abort(&mut self, host: &Host, home: &Home) {
+        if let Some(lease) = self.taken_over.take() {
+            lease.release(host, home);
+        }
+    }
+
     fn try_twice(&self, host: &Host, home: &Home) -> Result<Attempt> {
         match self.attempt(host, home)? {
             Attempt::Again => self.attempt(host, home),

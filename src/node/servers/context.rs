@@ -1,8 +1,11 @@
 //! What every call of the registry begins with: the contract, the machine, the configured host, the options.
 
+use std::path::Path;
+
 use napi::Result;
 
 use super::answers::JsAnswers;
+use crate::files::Sharing;
 use crate::host::Host;
 use crate::javascript::json::Value;
 use crate::javascript::timestamp;
@@ -11,7 +14,7 @@ use crate::node::errors::raise;
 use crate::node::instance::host;
 use crate::node::objects::{js_to_value, parse_json};
 use crate::node::value::{Js, Scope};
-use crate::servers::{CoordRoot, Error, Kind, Options, Owner, Registry, Schema, ServerRecord};
+use crate::servers::{CoordRoot, Error, Kind, Options, Owner, Project, Registry, Schema, ServerRecord};
 
 /// One call's registry.
 pub(super) struct Servers<'env> {
@@ -38,6 +41,14 @@ impl<'env> Servers<'env> {
     pub(super) fn record_or_null(&self, record: Option<ServerRecord>) -> Result<Js<'env>> {
         record.map_or_else(|| self.scope.null(), |record| parse_json(self.scope, &record.text()))
     }
+}
+
+/// Who may look into a project: its state has the modes that the configured host, the environment or the project's
+/// own configuration says.
+pub(in crate::node) fn sharing(scope: Scope<'_>, coord_root: &Path) -> Result<Sharing> {
+    let project =
+        Project { coord_root: coord_root.to_string_lossy().into_owned(), path: coord_root.to_owned() };
+    Ok(Servers::new(scope, Schema::Current)?.registry().sharing(&project))
 }
 
 /// `ServerOptions`

@@ -100,6 +100,15 @@ impl<'env> Scope<'env> {
         })
     }
 
+    /// A `Buffer` with a copy of these bytes.
+    pub(in crate::node) fn buffer(self, bytes: &[u8]) -> Result<Js<'env>> {
+        let data = bytes.as_ptr().cast();
+        // SAFETY: as above; pointer and length are of one slice.
+        self.make("a buffer", |out| unsafe {
+            sys::napi_create_buffer_copy(self.raw, bytes.len(), data, ptr::null_mut(), out)
+        })
+    }
+
     pub(in crate::node) fn array(
         self,
         items: impl ExactSizeIterator<Item = Result<Js<'env>>>,

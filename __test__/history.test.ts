@@ -1,0 +1,517 @@
+import { spawn } from 'node:child_process'
+import fs, { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import {
+  HARNERY_DURABLE_HISTORY_SCHEMA,
+  appendCrashSafeJsonlFile,
+  appendDurableHistoryRecord,
+  appendDurableHistoryRecords,
+  appendSegmentedJsonlFile,
+  durableHistoryPaths,
+  inspectDurableHistoryLease,
+  readCrashSafeJsonlFile,
+  readDurableHistorySync,
+  readSegmentedJsonlFileSync,
+  repairDurableHistory,
+  rewriteCrashSafeJsonlFile,
+  streamDurableHistory,
+  updateCrashSafeJsonlFile,
+} from '../index.js'
+import type { DurableHistoryFaultBoundary } from '../index.js'
+
+const roots: string[] = []
+function scratch(): string {
+  const root = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'history-'))
+  roots.push(root)
+  return root
+}
+afterEach(() => {
+  vi.useRealTimers()
+  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true })
+})
+
+const limits = { max_record_bytes: 256, max_segment_bytes: 256 }
+const reading = { max_record_bytes: 4096 }
+
+async function all<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const records: T[] = []
+  for await (const record of stream) records.push(record)
+  return records
+}
+
+/** What was thrown, as it is. */
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work()
+  } catch (error) {
+    return error
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('an append', () => {
+  it('returns the receipt of one synced record', () => {
+    const dir = path.join(scratch(), 'home')
+    expect(appendDurableHistoryRecord(dir, { sequence: 1 }, limits)).toStrictEqual({
+      schema: 'harnery.durable-history/v1',
+      segment: 'active',
+      record_bytes: 15,
+      rotated: false,
+      synced: true,
+    })
+    expect(HARNERY_DURABLE_HISTORY_SCHEMA).toBe('harnery.durable-history/v1')
+    expect(readFileSync(path.join(dir, 'active.jsonl'), 'utf8')).toBe('{"sequence":1}\n')
+    expect(readdirSync(dir)).toEqual(['active.jsonl'])
+  })
+
+  it('rotates without a ceiling for the whole history', async () => {
+    const dir = scratch()
+    const records = Array.from({ length: 40 }, (_, sequence) => ({ sequence, body: 'x'.repeat(30) }))
+    for (const record of records) appendDurableHistoryRecord(dir, record, limits)
+    expect(readDurableHistorySync(dir, reading)).toEqual(records)
+    expect(await all(streamDurableHistory(dir, reading))).toEqual(records)
+    expect(existsSync(path.join(dir, 'segments', '00000001.jsonl'))).toBe(true)
+    const paths = durableHistoryPaths(dir)
+    expect(paths[0]).toBe(path.join(dir, 'segments', '00000001.jsonl'))
+    expect(paths.at(-1)).toBe(path.join(dir, 'active.jsonl'))
+  })
+
+  it('of several records takes one lease and returns one receipt', () => {
+    const dir = scratch()
+    const records = Array.from({ length: 40 }, (_, n) => ({ n, body: 'x'.repeat(n) }))
+    const receipt = appendDurableHistoryRecords(dir, records, limits)
+    const bytes = records.reduce((sum, record) => sum + JSON.stringify(record).length + 1, 0)
+    expect(receipt).toStrictEqual({
+      schema: HARNERY_DURABLE_HISTORY_SCHEMA,
+      segment: 'active',
+      record_bytes: bytes,
+      rotated: true,
+      synced: true,
+      records: 40,
+    })
+    expect(readDurableHistorySync(dir, reading)).toEqual(records)
+  })
+
+  it('keeps the name of a file that is sealed beside itself', () => {
+    const file = path.join(scratch(), 'events.jsonl')
+    for (let n = 0; n < 20; n++) appendSegmentedJsonlFile(file, { n, body: 'x'.repeat(40) }, limits)
+    expect(readSegmentedJsonlFileSync(file, reading)).toHaveLength(20)
+    expect(existsSync(file)).toBe(true)
+    expect(readdirSync(`${file}.segments`)[0]).toBe('00000001.jsonl')
+  })
+
+  it('to a single file returns the bytes that it took', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    expect(appendCrashSafeJsonlFile(file, 'é', 64)).toBe(5)
+    expect(appendCrashSafeJsonlFile(file, [1, undefined], 64)).toBe(9)
+    expect(readCrashSafeJsonlFile(file, reading)).toEqual(['é', [1, null]])
+  })
+
+  it('h1 keeps any text: line feeds, separators, NUL, lone surrogates', async () => {
+    const dir = scratch()
+    const records = ['a\nb\r\n', '\u2028\u2029\u0085', '\0', '\ud800', '\udfff\ud800x', '😀', '__proto__', { ['__proto__']: 1 }, null, 1e21, -0]
+    for (const record of records) appendDurableHistoryRecord(dir, record, limits)
+    const expected = records.map((record) => JSON.parse(JSON.stringify(record)))
+    expect(readDurableHistorySync(dir, reading)).toStrictEqual(expected)
+    expect(await all(streamDurableHistory(dir, reading))).toStrictEqual(expected)
+  })
+
+  it.each([[undefined], [() => 1], [Symbol('s')]])('of %s is a TypeError before anything is made', (record) => {
+    const dir = path.join(scratch(), 'home')
+    const append = () => appendDurableHistoryRecord(dir, record, limits)
+    expect(append).toThrow(TypeError)
+    expect(append).toThrow(/^record must be a value that JSON can hold/)
+    expect(existsSync(dir)).toBe(false)
+  })
+
+  it('throws what a toJSON throws, and the same value', () => {
+    const thrown = { odd: true }
+    const record = { toJSON: () => { throw thrown } }
+    expect(thrownBy(() => appendDurableHistoryRecord(scratch(), record, limits))).toBe(thrown)
+  })
+
+  it('over its limit is refused with the harness’s words', () => {
+    const dir = path.join(scratch(), 'home')
+    const append = () => appendDurableHistoryRecord(dir, 'x'.repeat(255), limits)
+    expect(append).toThrow('durable history record exceeds 256 bytes')
+    expect(append).toThrow(expect.objectContaining({ code: 'HISTORY_RECORD_TOO_LARGE' }))
+    expect(existsSync(dir)).toBe(false)
+  })
+
+  it('takes limits that a record fits into', () => {
+    const append = (options: object) => () => appendDurableHistoryRecord(scratch(), 1, options as typeof limits)
+    for (const max of [1, 0, -1, 2.5, Number.NaN, 2 ** 53]) {
+      expect(append({ max_record_bytes: max, max_segment_bytes: 256 })).toThrow('max_segment_bytes must be a safe integer at least max_record_bytes')
+    }
+    expect(append({ max_record_bytes: 256, max_segment_bytes: 255 })).toThrow(expect.objectContaining({ code: 'HISTORY_INPUT' }))
+    expect(append({ max_record_bytes: '256' })).toThrow('options.max_record_bytes must be a number, not a string')
+    expect(append({ ...limits, fault: 1 })).toThrow('options.fault must be a function, not a number')
+    expect(append({ ...limits, leaseWaitMs: -1 })).toThrow(RangeError)
+    expect(() => appendCrashSafeJsonlFile(path.join(scratch(), 'x'), 1, 1)).toThrow('max_record_bytes must be a positive safe integer')
+  })
+
+  it('resolves a relative path, and names it as it was given', () => {
+    const root = scratch()
+    const home = process.cwd()
+    try {
+      process.chdir(root)
+      appendDurableHistoryRecord('a/../b', 1, limits)
+      expect(durableHistoryPaths('./b')).toEqual([path.join('b', 'active.jsonl')])
+    } finally {
+      process.chdir(home)
+    }
+    expect(readDurableHistorySync(path.join(root, 'b'), reading)).toEqual([1])
+  })
+})
+
+describe('the seams', () => {
+  it('are called at each boundary, in order, as members of the options', () => {
+    const dir = scratch()
+    const seen: unknown[] = []
+    const options = { ...limits, fault(this: unknown, boundary: DurableHistoryFaultBoundary) { seen.push(this === options, boundary) } }
+    appendDurableHistoryRecord(dir, 'x'.repeat(200), options)
+    appendDurableHistoryRecord(dir, 'y'.repeat(200), options)
+    const once = [true, 'before_append', true, 'after_append_before_sync']
+    expect(seen).toEqual([...once, true, 'after_segment_rename', ...once])
+  })
+
+  it('leave the call with the very same value, the sealed prefix kept and the lease given back', () => {
+    const dir = scratch()
+    const thrown = new Error('kill')
+    const fault = (boundary: string) => { if (boundary === 'after_segment_rename') throw thrown }
+    appendDurableHistoryRecord(dir, 'x'.repeat(200), limits)
+    expect(thrownBy(() => appendDurableHistoryRecord(dir, 'y'.repeat(200), { ...limits, fault }))).toBe(thrown)
+    expect(readDurableHistorySync(dir, reading)).toEqual(['x'.repeat(200)])
+    expect(readdirSync(dir)).toEqual(['segments'])
+  })
+
+  it('write_sync may write a few bytes at a time', () => {
+    const dir = scratch()
+    const calls: number[] = []
+    const write_sync = (fd: number, buffer: Buffer, offset: number, length: number) => {
+      calls.push(offset, length)
+      return writeSync(fd, buffer, offset, Math.min(length, 9))
+    }
+    appendDurableHistoryRecord(dir, { id: 1 }, limits)
+    expect(appendDurableHistoryRecord(dir, { id: 'short-write' }, { ...limits, write_sync }).synced).toBe(true)
+    expect(calls).toEqual([0, 21, 9, 12, 18, 3])
+    expect(readDurableHistorySync(dir, reading)).toEqual([{ id: 1 }, { id: 'short-write' }])
+  })
+
+  it.each([0, -1, 1.5, Number.NaN, 1e9, undefined, '3'])('write_sync that answers %s made no progress', (answer) => {
+    const dir = scratch()
+    appendDurableHistoryRecord(dir, 1, limits)
+    const write_sync = (() => answer) as () => number
+    const append = () => appendDurableHistoryRecord(dir, 2, { ...limits, write_sync })
+    expect(append).toThrow('durable history write made no forward progress')
+    expect(append).toThrow(expect.objectContaining({ code: 'HISTORY_NO_PROGRESS' }))
+    expect(readFileSync(path.join(dir, 'active.jsonl'), 'utf8')).toBe('1\n')
+  })
+
+  it('h3 a disk that fills in the middle of a record leaves the file as long as before', () => {
+    const dir = scratch()
+    appendDurableHistoryRecord(dir, 1, limits)
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    const write_sync = (fd: number, buffer: Buffer, offset: number) => {
+      if (offset > 0) throw full
+      return writeSync(fd, buffer, offset, 2)
+    }
+    expect(thrownBy(() => appendDurableHistoryRecord(dir, 'record', { ...limits, write_sync }))).toBe(full)
+    expect(readFileSync(path.join(dir, 'active.jsonl'), 'utf8')).toBe('1\n')
+    appendDurableHistoryRecord(dir, 2, limits)
+    expect(readDurableHistorySync(dir, reading)).toEqual([1, 2])
+  })
+
+  it('may call back into the addon', () => {
+    const dir = scratch()
+    const fault = vi.fn(() => {
+      expect(() => appendDurableHistoryRecord(dir, 2, limits)).toThrow(`durable history lease busy: ${path.join(dir, '.append.lease')}`)
+      expect(inspectDurableHistoryLease(dir)[0]?.state).toBe('held')
+    })
+    appendDurableHistoryRecord(dir, 1, { ...limits, fault })
+    expect(fault).toHaveBeenCalledTimes(2)
+  })
+})
+
+describe('an update', () => {
+  it('reads, decides and appends under one lease', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    const count = (limit: number) => updateCrashSafeJsonlFile(file, reading, (records: readonly number[]) => {
+      expect(() => appendCrashSafeJsonlFile(file, 0, 64)).toThrow(expect.objectContaining({ code: 'HISTORY_BUSY' }))
+      return records.length < limit ? { append: [records.length, 'more'], result: { wrote: true } } : { result: null }
+    })
+    expect(count(2)).toEqual({ wrote: true })
+    expect(count(2)).toBeNull()
+    expect(readCrashSafeJsonlFile(file, reading)).toEqual([0, 'more'])
+  })
+
+  it('that throws appends nothing and gives the lease back', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    appendCrashSafeJsonlFile(file, 1, 64)
+    const thrown = Symbol('thrown')
+    expect(thrownBy(() => updateCrashSafeJsonlFile(file, reading, () => { throw thrown }))).toBe(thrown)
+    expect(() => updateCrashSafeJsonlFile(file, reading, () => 1 as never)).toThrow('update() must be an object')
+    expect(() => updateCrashSafeJsonlFile(file, reading, () => ({ append: [1, undefined], result: 1 }))).toThrow('update().append[1] must be a value that JSON can hold')
+    expect(() => updateCrashSafeJsonlFile(file, reading, () => ({ append: ['x'.repeat(5000)], result: 1 }))).toThrow('durable history record exceeds 4096 bytes')
+    appendCrashSafeJsonlFile(file, 2, 64)
+    expect(readCrashSafeJsonlFile(file, reading)).toEqual([1, 2])
+  })
+})
+
+describe('a read', () => {
+  it('of what is not there is empty', async () => {
+    const missing = path.join(scratch(), 'missing')
+    expect(readDurableHistorySync(missing, reading)).toEqual([])
+    expect(readCrashSafeJsonlFile(path.join(missing, 'x'), reading)).toEqual([])
+    expect(readSegmentedJsonlFileSync(path.join(missing, 'x'), reading)).toEqual([])
+    expect(durableHistoryPaths(missing)).toEqual([])
+    expect(await all(streamDurableHistory(missing, reading))).toEqual([])
+    expect(existsSync(missing)).toBe(false)
+  })
+
+  it('refuses a torn last line by name, and never returns half a record', async () => {
+    const dir = scratch()
+    writeFileSync(path.join(dir, 'active.jsonl'), '{"n":1}\n{"n":')
+    const message = 'durable history has a partial record: active.jsonl'
+    expect(() => readDurableHistorySync(dir, reading)).toThrow(message)
+    expect(() => appendDurableHistoryRecord(dir, 2, limits)).toThrow(expect.objectContaining({ message, code: 'HISTORY_PARTIAL' }))
+    const stream = streamDurableHistory(dir, reading)
+    await expect(all(stream)).rejects.toThrow(message)
+  })
+
+  it('keeps to its limits', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    writeFileSync(file, '1\n22\n333\n')
+    const read = (options: object) => () => readCrashSafeJsonlFile(file, options as typeof reading)
+    expect(read({ max_record_bytes: 4, max_records: 3 })()).toEqual([1, 22, 333])
+    expect(read({ max_record_bytes: 3 })).toThrow('durable history record exceeds 3 bytes')
+    expect(read({ max_record_bytes: 4, max_records: 2 })).toThrow('durable history exceeds 2 records')
+    expect(read({ max_record_bytes: 4, max_records: 1.5 })).toThrow('max_records must be a safe integer of at least 0')
+    expect(read({})).toThrow('options.max_record_bytes must be a number, not undefined')
+  })
+
+  it('names the record that is no JSON, and never joins it with the next', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    for (const lines of ['1\n{"a":[1\n2]}\n', '1\n1,2\n', '1\n]\n[\n']) {
+      writeFileSync(file, lines)
+      expect(() => readCrashSafeJsonlFile(file, reading)).toThrow(/^invalid durable history JSON in x\.jsonl record 2: /)
+    }
+  })
+
+  it('decodes bytes that are no UTF-8 with replacement', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    writeFileSync(file, Buffer.from([0x22, 0xff, 0xe2, 0x82, 0x22, 0x0a]))
+    expect(readCrashSafeJsonlFile(file, reading)).toEqual([JSON.parse(readFileSync(file, 'utf8'))])
+  })
+
+  it('parses numbers and keys as JSON.parse does', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    const texts = ['1e400', '5.0', '{"10":1,"9":2,"a":3,"a":4}', '"\\ud800"', '12345678901234567890', '{"__proto__":{"x":1}}']
+    writeFileSync(file, texts.map((text) => `${text}\n`).join(''))
+    const records = readCrashSafeJsonlFile<never>(file, reading)
+    expect(JSON.stringify(records)).toBe(JSON.stringify(texts.map((text) => JSON.parse(text))))
+    expect(Object.keys(records[5] as object)).toEqual(['__proto__'])
+  })
+})
+
+describe('a stream', () => {
+  it('h6 reads 400 MB in bounded memory while the event loop turns', { timeout: 240_000 }, () => {
+    const dir = scratch()
+    const script = `
+      const native = require('./index.js'), fs = require('node:fs')
+      const line = JSON.stringify({ body: 'x'.repeat(1012) }) + '\\n', block = line.repeat(1024)
+      const file = fs.openSync(${JSON.stringify(path.join(dir, 'active.jsonl'))}, 'w')
+      for (let mb = 0; mb < 400; mb++) fs.writeSync(file, block)
+      const read = async (limit) => {
+        let records = 0, most = 0
+        for await (const _ of native.streamDurableHistory(${JSON.stringify(dir)}, { max_record_bytes: 4096 })) {
+          if (++records % 10_000 === 0) most = Math.max(most, process.memoryUsage().rss)
+          if (records === limit) break
+        }
+        return { records, most }
+      }
+      let turns = 0
+      setInterval(() => turns++, 1).unref()
+      read(40_000).then(async () => {
+        gc()
+        const before = process.memoryUsage().rss
+        const { records, most } = await read()
+        console.log(JSON.stringify({ records, grown: (most - before) / 2 ** 20, turns }))
+      })`
+    return new Promise<void>((resolve, reject) => {
+      const root = fileURLToPath(new URL('..', import.meta.url))
+      const child = spawn(process.execPath, ['--expose-gc', '-e', script], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+      let text = ''
+      child.stdout.on('data', (chunk) => (text += chunk))
+      child.on('close', () => {
+        try {
+          const { records, grown, turns } = JSON.parse(text)
+          expect(records).toBe(400 * 1024)
+          expect(grown).toBeLessThan(32)
+          expect(turns).toBeGreaterThan(50)
+          resolve()
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+  })
+
+  it('that is left early or fails leaves no file open', async () => {
+    const dir = scratch()
+    for (let n = 0; n < 100; n++) appendDurableHistoryRecord(dir, 'x'.repeat(200), limits)
+    const open = () => readdirSync('/proc/self/fd').length
+    const before = open()
+    for await (const _ of streamDurableHistory(dir, reading)) break
+    await expect(all(streamDurableHistory(dir, { max_record_bytes: 100 }))).rejects.toThrow('exceeds 100 bytes')
+    streamDurableHistory(dir, reading)
+    await streamDurableHistory(dir, reading).return(undefined)
+    expect(open()).toBe(before)
+  })
+
+  it('goes on while timers are faked', async () => {
+    const dir = scratch()
+    appendDurableHistoryRecord(dir, 1, limits)
+    vi.useFakeTimers()
+    expect(await all(streamDurableHistory(dir, reading))).toEqual([1])
+  })
+
+  it('refuses wrong arguments before it is begun', () => {
+    expect(() => streamDurableHistory(1 as unknown as string, reading)).toThrow('objectDir must be a string, not a number')
+    expect(() => streamDurableHistory(scratch(), { max_record_bytes: 0 })).toThrow('max_record_bytes must be a positive safe integer')
+  })
+
+  it('sees what was active when it began, also when that is sealed meanwhile', async () => {
+    const dir = scratch()
+    const long = (n: number) => `${n}${'x'.repeat(200)}`
+    for (const n of [1, 2]) appendDurableHistoryRecord(dir, long(n), limits)
+    const stream = streamDurableHistory(dir, reading)
+    const seen = [(await stream.next()).value]
+    for (const n of [3, 4, 5]) appendDurableHistoryRecord(dir, long(n), limits)
+    expect([...seen, ...(await all(stream))]).toEqual([long(1), long(2)])
+  })
+})
+
+describe('a rewrite', () => {
+  it('publishes the prior or the complete replacement', async () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    await expect(rewriteCrashSafeJsonlFile(file, [{ id: 'one' }], 256)).resolves.toBeUndefined()
+    const thrown = new Error('kill')
+    const fault = (boundary: string) => { if (boundary === 'after_rewrite_temp_sync') throw thrown }
+    await expect(rewriteCrashSafeJsonlFile(file, [{ id: 'two' }], 256, fault)).rejects.toBe(thrown)
+    expect(readFileSync(file, 'utf8')).toBe('{"id":"one"}\n')
+    await rewriteCrashSafeJsonlFile(file, [1, 2], 256)
+    expect(readCrashSafeJsonlFile(file, reading)).toEqual([1, 2])
+    expect(readdirSync(path.dirname(file))).toEqual(['x.jsonl'])
+  })
+
+  it('rejects, and does not throw, for wrong arguments', async () => {
+    await expect(rewriteCrashSafeJsonlFile(1 as unknown as string, [], 256)).rejects.toThrow(TypeError)
+    await expect(rewriteCrashSafeJsonlFile('x', {} as never, 256)).rejects.toThrow('records must be an array')
+    await expect(rewriteCrashSafeJsonlFile('x', [], 1)).rejects.toThrow(expect.objectContaining({ code: 'HISTORY_INPUT' }))
+  })
+
+  it('waits for the lease without holding up the event loop', async () => {
+    const dir = scratch()
+    const file = path.join(dir, 'x.jsonl')
+    const lease = `${file}.lease`
+    mkdirSync(lease)
+    writeFileSync(path.join(lease, 'owner.json'), `${JSON.stringify({ owner_id: 'a', pid: process.pid, acquired_at: new Date().toISOString() })}\n`)
+    const rewriting = rewriteCrashSafeJsonlFile(file, [1], 256, undefined, { leaseWaitMs: 60_000 })
+    await new Promise(setImmediate)
+    expect(existsSync(file)).toBe(false)
+    rmSync(lease, { recursive: true })
+    await rewriting
+    expect(readCrashSafeJsonlFile(file, reading)).toEqual([1])
+    await expect(rewriteCrashSafeJsonlFile(file, [2], 256, undefined, { leaseWaitMs: 0 })).resolves.toBeUndefined()
+  })
+})
+
+describe('s1 a symbolic link', () => {
+  it.each(['home', 'home/active.jsonl', 'home/.append.lease', 'home/segments'])('at %s is refused', async (name) => {
+    const root = scratch()
+    const outside = scratch()
+    writeFileSync(path.join(outside, 'outside.jsonl'), '{"id":"outside"}\n')
+    mkdirSync(path.dirname(path.join(root, name)), { recursive: true })
+    symlinkSync(name.endsWith('.jsonl') ? path.join(outside, 'outside.jsonl') : outside, path.join(root, name))
+    const home = path.join(root, 'home')
+    const message = `durable history rejects symlink: ${path.join(root, name)}`
+    if (name === 'home/segments') {
+      writeFileSync(path.join(home, 'active.jsonl'), `"${'x'.repeat(200)}"\n`)
+    }
+    expect(() => appendDurableHistoryRecord(home, 'y'.repeat(200), limits)).toThrow(expect.objectContaining({ message, code: 'HISTORY_SYMLINK' }))
+    if (name !== 'home/.append.lease') {
+      expect(() => readDurableHistorySync(home, reading)).toThrow(message)
+      await expect(all(streamDurableHistory(home, reading))).rejects.toThrow(message)
+    }
+    expect(readdirSync(outside)).toEqual(['outside.jsonl'])
+    expect(readFileSync(path.join(outside, 'outside.jsonl'), 'utf8')).toBe('{"id":"outside"}\n')
+  })
+})
+
+describe('leases of the harness', () => {
+  const owner = (more: object) => `${JSON.stringify({ owner_id: 'crashed-owner', pid: 2_147_483_647, acquired_at: '2000-01-01T00:00:00.000Z', ...more })}\n`
+
+  it('are recovered only when they are owner-bound and stale', () => {
+    const recovered = scratch()
+    mkdirSync(path.join(recovered, '.append.lease'))
+    writeFileSync(path.join(recovered, '.append.lease', 'owner.json'), owner({}))
+    expect(inspectDurableHistoryLease(recovered)[0]?.state).toBe('stale')
+    expect(appendDurableHistoryRecord(recovered, { id: 'recovered' }, limits).synced).toBe(true)
+
+    for (const more of [{ owner_id: undefined }, { acquired_at: new Date().toISOString() }, { pid: process.pid }, { pid: 0 }]) {
+      const blocked = scratch()
+      mkdirSync(path.join(blocked, '.append.lease'))
+      writeFileSync(path.join(blocked, '.append.lease', 'owner.json'), owner(more))
+      expect(() => appendDurableHistoryRecord(blocked, 1, limits)).toThrow(expect.objectContaining({
+        code: 'HISTORY_BUSY',
+        message: `durable history lease busy: ${path.join(blocked, '.append.lease')}`,
+      }))
+    }
+  })
+
+  it('find this addon’s own as the harness reads it', () => {
+    const dir = scratch()
+    const fault = () => {
+      const read = JSON.parse(readFileSync(path.join(dir, '.append.lease', 'owner.json'), 'utf8'))
+      expect(Object.keys(read).slice(0, 3)).toEqual(['owner_id', 'pid', 'acquired_at'])
+      expect(read.pid).toBe(process.pid)
+      expect(Math.abs(Date.now() - Date.parse(read.acquired_at))).toBeLessThan(10_000)
+    }
+    appendDurableHistoryRecord(dir, 1, { ...limits, fault })
+  })
+})
+
+describe('a repair', () => {
+  it('moves a torn tail aside', () => {
+    const dir = scratch()
+    writeFileSync(path.join(dir, 'active.jsonl'), '1\n{"half":')
+    const repaired = repairDurableHistory(dir)
+    expect(repaired).toStrictEqual({
+      file: path.join(dir, 'active.jsonl'),
+      bytes_removed: 8,
+      quarantined_to: expect.stringMatching(/active\.jsonl\.torn-\d{4}-/),
+    })
+    expect(readFileSync(repaired?.quarantined_to as string, 'utf8')).toBe('{"half":')
+    expect(repairDurableHistory(dir)).toBeNull()
+    appendDurableHistoryRecord(dir, 2, limits)
+    expect(readDurableHistorySync(dir, reading)).toEqual([1, 2])
+  })
+
+  it('moves a torn lease aside on somebody’s word', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    mkdirSync(`${file}.lease`)
+    writeFileSync(`${file}.lease/owner.json`, '{"own')
+    const [single, segmented] = inspectDurableHistoryLease(file)
+    expect(single).toMatchObject({ path: `${file}.lease`, state: 'torn' })
+    expect(segmented).toMatchObject({ path: `${file}.segment.lease`, state: 'free' })
+    const lease = { digest: single?.digest as string, actor: 'op', reason: 'its writer was killed' }
+    expect(() => repairDurableHistory(file, { lease })).toThrow(expect.objectContaining({ code: 'HISTORY_REPAIR', message: expect.stringContaining('was changed less than 30 s ago') }))
+    expect(() => repairDurableHistory(file, { lease: { ...lease, digest: '0'.repeat(64) } })).toThrow('look at it again')
+    expect(() => repairDurableHistory(file, { lease: { digest: lease.digest } as never })).toThrow('options.lease.actor must be a string')
+    expect(fs.readFileSync(`${file}.lease/owner.json`, 'utf8')).toBe('{"own')
+  })
+})
