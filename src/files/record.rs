@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use super::{Access, Dir, Kind, PathError, Stat};
+use super::{Access, Dir, File, Kind, PathError, Stat};
 
 /// What reading a bounded plain file found.
 #[derive(Debug)]
@@ -43,8 +43,20 @@ pub fn read(dir: &Dir, name: impl AsRef<OsStr>, limit: usize) -> Result<Read, Pa
     if stat.size > limit as u64 {
         return Ok(Read::TooLarge(stat));
     }
-    let bytes = file.read_up_to(limit + 1)?;
+    let bytes = whole(&file, stat.size as usize, limit + 1)?;
     Ok(if bytes.len() > limit { Read::TooLarge(stat) } else { Read::Bytes { bytes, stat } })
+}
+
+/// The content of a file that had `size` bytes a moment ago, or the first `limit` bytes of it.
+fn whole(file: &File, size: usize, limit: usize) -> Result<Vec<u8>, PathError> {
+    let mut bytes = vec![0; size + 1];
+    let count = file.read_at(0, &mut bytes)?;
+    if count != size {
+        // It was changed in place, or came in pieces.
+        return file.read_up_to(limit);
+    }
+    bytes.truncate(count);
+    Ok(bytes)
 }
 
 /// Create `name` exclusively with these bytes and sync its content. On failure nothing of it is left.

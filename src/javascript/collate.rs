@@ -12,7 +12,30 @@ use super::text::{Part, Text};
 
 /// Order two strings as `a.localeCompare(b)` does under `en` or `C`.
 pub fn compare(a: &str, b: &str) -> Ordering {
-    CollatorBorrowed::new_root(CollatorOptions::default()).compare(a, b)
+    Order::new().compare(a, b)
+}
+
+/// [`compare`] for many strings.
+#[derive(Debug)]
+pub struct Order(CollatorBorrowed<'static>);
+
+impl Order {
+    pub fn new() -> Order {
+        Order(CollatorBorrowed::new_root(CollatorOptions::default()))
+    }
+
+    pub fn compare(&self, a: &str, b: &str) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        self.0.compare(a, b)
+    }
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Order::new()
+    }
 }
 
 /// [`compare`] for JavaScript strings.

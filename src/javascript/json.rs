@@ -164,6 +164,10 @@ impl Object {
 impl FromIterator<(Text, Value)> for Object {
     /// What assigning the members one after the other gives, in time that does not grow with their square.
     fn from_iter<T: IntoIterator<Item = (Text, Value)>>(members: T) -> Self {
+        let members: Vec<(Text, Value)> = members.into_iter().collect();
+        if is_plain(&members) {
+            return Object { members };
+        }
         let mut members: Vec<(Text, Option<Value>)> =
             members.into_iter().map(|(key, value)| (key, Some(value))).collect();
         let mut order: Vec<usize> = (0..members.len()).collect();
@@ -183,6 +187,16 @@ impl FromIterator<(Text, Value)> for Object {
         members.sort_by_key(|(key, _)| array_index(key).unwrap_or(u32::MAX));
         Object { members }
     }
+}
+
+/// Whether a short list of members is an object as it stands: no key twice, none that is an array index.
+fn is_plain(members: &[(Text, Value)]) -> bool {
+    const SHORT: usize = 32;
+    members.len() <= SHORT
+        && members.iter().enumerate().all(|(place, (key, _))| {
+            !key.as_bytes().first().is_some_and(u8::is_ascii_digit)
+                && members[..place].iter().all(|(earlier, _)| earlier != key)
+        })
 }
 
 /// The number of an array-index key (`"0"` to `"4294967294"`), which JavaScript orders before all others.

@@ -72,12 +72,9 @@ impl Text {
         }
     }
 
-    /// Append what a [`Text`] or a `str` keeps.
-    pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => self.push_str(text),
-            Err(_) => self.push_text(&Text(bytes.to_vec())),
-        }
+    /// A stretch of what another text keeps, cut where there is ASCII on both sides.
+    pub(super) fn of_stretch(bytes: &[u8]) -> Text {
+        Text(bytes.to_vec())
     }
 
     pub fn push_str(&mut self, text: &str) {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::handle::kernel::{Kernel, SystemKernel};
 use super::handle::{self, System, Taken};
-use super::{ps, Info, Pid, Presence, Probe, Processes, Target, Witness};
+use super::{ps, Glance, Info, Pid, Presence, Probe, Processes, Target, Witness};
 
 /// The processes of the machine that this one runs on.
 pub struct Machine {
@@ -88,6 +88,21 @@ impl Processes for Machine {
 
     fn presence(&self, pid: Pid) -> Presence {
         handle::presence(&self.system, pid)
+    }
+
+    fn glance(&self, pid: Pid) -> Glance {
+        // A pidfd is given for whoever is there, signalled or not; what else there may be to say is `presence`'s.
+        match handle::take(&self.system, pid) {
+            Ok(Taken::Pidfd(pidfd)) if handle::is_readable(&pidfd) => {
+                Glance { presence: Presence::Absent, pidfd_inode: None }
+            }
+            Ok(Taken::Pidfd(pidfd)) => {
+                Glance { presence: Presence::Present, pidfd_inode: self.inode_of(&pidfd) }
+            }
+            Ok(Taken::Nobody | Taken::NoPidfds) | Err(_) => {
+                Glance { presence: self.presence(pid), pidfd_inode: None }
+            }
+        }
     }
 
     fn probe(&self) -> Probe {

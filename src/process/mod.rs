@@ -14,6 +14,7 @@ pub mod ancestry;
 pub mod generation;
 pub mod handle;
 pub mod machine;
+pub mod observer;
 pub mod procfs;
 pub mod ps;
 mod recorded;
@@ -61,6 +62,14 @@ pub enum Presence {
     /// No such process, one that has ended but is not reaped, or the number of a mere thread.
     Absent,
     Unknown,
+}
+
+/// What one look at a number shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Glance {
+    pub presence: Presence,
+    /// As in [`Witness::pidfd_inode`], where the look has shown it.
+    pub pidfd_inode: Option<String>,
 }
 
 /// Whether the process that has a number now is the one that was recorded.
@@ -221,6 +230,10 @@ pub trait Processes: fmt::Debug {
     /// Inode numbers, decimal, of this process's pid and time namespaces.
     fn namespaces(&self) -> (Option<String>, Option<String>);
     fn presence(&self, pid: Pid) -> Presence;
+    /// [`Processes::presence`], with what else the same look shows.
+    fn glance(&self, pid: Pid) -> Glance {
+        Glance { presence: self.presence(pid), pidfd_inode: None }
+    }
     /// How [`Processes::start_token`] is read.
     fn probe(&self) -> Probe {
         Probe::Procfs

@@ -9,31 +9,23 @@
 //! [`Judgement::Different`].
 
 use super::generation::{boot_part, tokens_agree};
-use super::{Judgement, Pid, Presence, Processes, Witness};
+use super::observer::Observer;
+use super::{Judgement, Pid, Processes, Witness};
 
 /// Judge the process that has the number now by what was recorded.
 pub fn judge(processes: &dyn Processes, pid: Pid, recorded: &Witness) -> Judgement {
-    if is_of_another_boot(processes, recorded) {
-        return Judgement::Gone;
-    }
-    let (pid_namespace, _) = processes.namespaces();
-    if both_known(recorded.pid_namespace.as_deref(), pid_namespace.as_deref()) == Some(false) {
-        return Judgement::Elsewhere;
-    }
-    if processes.presence(pid) == Presence::Absent {
-        return Judgement::Gone;
-    }
-    match processes.witness(pid) {
-        Some(current) => compare(recorded, &current),
-        None => Judgement::Unknown,
-    }
+    Observer::new(processes).judge(pid, recorded)
 }
 
 /// Whether it was recorded in another boot than this one. One host name is taken to be one machine, so the machine has
 /// restarted, and whatever was recorded is gone.
 pub fn is_of_another_boot(processes: &dyn Processes, recorded: &Witness) -> bool {
-    let recorded_boot = recorded.start_token.as_deref().and_then(boot_part);
-    both_known(recorded_boot, processes.boot().as_deref()) == Some(false)
+    both_known(recorded_boot(recorded), processes.boot().as_deref()) == Some(false)
+}
+
+/// The boot that it was recorded in, where its token tells.
+pub(super) fn recorded_boot(recorded: &Witness) -> Option<&str> {
+    recorded.start_token.as_deref().and_then(boot_part)
 }
 
 /// Two observations of one number, made in one pid namespace and one boot.
@@ -61,7 +53,8 @@ fn comparable(a: &str, b: &str) -> bool {
     a.chars().next() == b.chars().next() && !tokens_agree(a, b)
 }
 
-fn both_known(a: Option<&str>, b: Option<&str>) -> Option<bool> {
+/// Whether two observations are the same; `None` when either was not made.
+pub(super) fn both_known(a: Option<&str>, b: Option<&str>) -> Option<bool> {
     Some(a? == b?)
 }
 

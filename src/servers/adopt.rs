@@ -6,9 +6,10 @@ use super::read;
 use super::register::{register, GivenOwner, Input};
 use super::registry::{CoordRoot, Options, Project, Registry};
 use super::sockets::SocketView;
-use super::state::{server_state, ServerState};
+use super::state::{state_seen, ServerState};
 use super::{Error, Kind, ServerRecord};
 use crate::javascript::text::Text;
+use crate::process::observer::Observer;
 use crate::process::Pid;
 
 const LABEL_LIMIT: usize = 80;
@@ -80,8 +81,8 @@ struct Found {
 
 fn found(registry: &Registry<'_>, project: &Project, number: f64) -> Result<Found, Error> {
     let records = read::records(registry, project)?;
-    let processes = registry.host.processes.as_ref();
-    let running = records.iter().filter(|record| server_state(processes, record) == ServerState::Running);
+    let observer = Observer::new(registry.host.processes.as_ref());
+    let running = records.iter().filter(|record| state_seen(&observer, record) == ServerState::Running);
     let sockets = SocketView::new(registry.host);
     let all = unregistered(&sockets, &project.path, running)?;
     let pid = Pid::from_number(number);

@@ -10,10 +10,11 @@ use super::answers::{OwnerState, OwnerStates};
 use super::listeners::{self, UnregisteredListener};
 use super::registry::{Options, Project, Registry};
 use super::sockets::SocketView;
-use super::state::{all_absent, server_state, ServerState};
+use super::state::{all_absent, state_seen, ServerState};
 use super::{read, touch, unregister, Error, ServerId, ServerRecord};
 use crate::javascript::timestamp;
 use crate::net::ScanSupport;
+use crate::process::observer::Observer;
 use crate::process::Asked;
 
 /// `SERVER_DEFAULT_OWNER_STALE_HOURS`
@@ -83,8 +84,9 @@ pub fn list_servers(registry: &Registry<'_>, options: &ListOptions) -> Result<Re
     let patience = Patience::new(registry, &options.options);
 
     let (mut pruned, mut kept) = (Vec::new(), Vec::new());
+    let observer = Observer::new(host.processes.as_ref());
     for record in read::records(registry, &project)? {
-        let state = server_state(host.processes.as_ref(), &record);
+        let state = state_seen(&observer, &record);
         if options.prune && state == ServerState::Dead && prune(registry, &project, &patience, &record) {
             pruned.push(record.id().into_owned());
         } else {

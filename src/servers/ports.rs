@@ -3,8 +3,9 @@
 use super::config::Configuration;
 use super::read;
 use super::registry::{Options, Registry};
-use super::state::{server_state, ServerState};
+use super::state::{state_seen, ServerState};
 use super::Error;
+use crate::process::observer::Observer;
 
 /// The first port of a type's configured range that nobody listens on and no running server has recorded; `None`
 /// without a project or a range.
@@ -17,11 +18,10 @@ pub fn allocate(registry: &Registry<'_>, server_type: &str, options: &Options) -
     let Some(project) = registry.project(&options.coord_root)? else { return Ok(None) };
     let configuration = Configuration::of(registry.host, &project.path);
     let Some((low, high)) = configuration.port_range(server_type) else { return Ok(None) };
-    let processes = registry.host.processes.as_ref();
+    let observer = Observer::new(registry.host.processes.as_ref());
     let mut taken = registry.host.sockets.listening_ports()?;
     for record in read::records(registry, &project)? {
-        if let Some(port) = record.port().filter(|_| server_state(processes, &record) == ServerState::Running)
-        {
+        if let Some(port) = record.port().filter(|_| state_seen(&observer, &record) == ServerState::Running) {
             taken.push(port);
         }
     }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use super::registry::{Options, Project, Registry};
 use super::store::Found;
 use super::{Error, Schema, ServerId, ServerRecord, Store};
-use crate::javascript::collate;
+use crate::javascript::collate::Order;
 
 /// The record of an id; `None` when there is none.
 ///
@@ -42,8 +42,7 @@ pub(super) fn records(registry: &Registry<'_>, project: &Project) -> Result<Vec<
         let found = store.read_name(&name, registry.schema)?;
         records.extend(readable(registry.schema, &shown(&name), found)?);
     }
-    sort(&mut records);
-    Ok(records)
+    Ok(sorted(records))
 }
 
 /// The record that was found. What is none is skipped under the current contract and refused under custody.
@@ -62,12 +61,18 @@ fn shown(name: &OsStr) -> String {
 }
 
 /// By kind, type and id, as `localeCompare` orders them; records that are equal in all three stay as they are.
-fn sort(records: &mut [ServerRecord]) {
-    records.sort_by(|a, b| {
-        let kind = |record: &ServerRecord| record.kind().map_or("", |kind| kind.as_str());
-        kind(a)
-            .cmp(kind(b))
-            .then_with(|| collate::compare(&a.server_type(), &b.server_type()))
-            .then_with(|| collate::compare(&a.id(), &b.id()))
+fn sorted(records: Vec<ServerRecord>) -> Vec<ServerRecord> {
+    let mut keyed: Vec<_> = records
+        .into_iter()
+        .map(|record| {
+            let kind = record.kind().map_or("", |kind| kind.as_str());
+            ((kind, record.server_type().into_owned(), record.id().into_owned()), record)
+        })
+        .collect();
+    let order = Order::new();
+    keyed.sort_by(|((kind_a, type_a, id_a), _), ((kind_b, type_b, id_b), _)| {
+        let types = || order.compare(type_a, type_b);
+        kind_a.cmp(kind_b).then_with(types).then_with(|| order.compare(id_a, id_b))
     });
+    keyed.into_iter().map(|(_, record)| record).collect()
 }

@@ -23,7 +23,11 @@ const MAX_DEPTH: usize = 512;
 /// # Errors
 /// [`SyntaxError`] with the position; also for nesting deeper than 512.
 pub fn parse(bytes: &[u8]) -> Result<Value, SyntaxError> {
-    Parser { text: String::from_utf8_lossy(bytes).as_bytes(), at: 0 }.whole()
+    // Looked at as a whole first: most texts need no replacement, and that is found out fastest.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Parser { text: text.as_bytes(), at: 0 }.whole(),
+        Err(_) => Parser { text: String::from_utf8_lossy(bytes).as_bytes(), at: 0 }.whole(),
+    }
 }
 
 /// [`parse`] for a JavaScript string; lone surrogates that stand in it survive.
@@ -64,7 +68,7 @@ impl Parser<'_> {
 
     fn object(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         self.at += 1;
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(8);
         self.blanks();
         if self.took(b'}') {
             return Ok(Value::Object(Object::new()));
@@ -111,12 +115,8 @@ impl Parser<'_> {
 
     fn string(&mut self) -> Result<Text, SyntaxError> {
         self.at += 1;
-        let mut text = Text::default();
+        let mut text = self.plain();
         loop {
-            let rest = self.rest();
-            let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1F)).count();
-            text.push_bytes(&rest[..plain]);
-            self.at += plain;
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -126,11 +126,21 @@ impl Parser<'_> {
                     self.at += 1;
                     let point = self.escape()?;
                     text.push_point(point);
+                    text.push_text(&self.plain());
                 }
                 Some(_) => return self.fail("control character in a string"),
                 None => return self.fail("unterminated string"),
             }
         }
+    }
+
+    /// The stretch of a string up to what is special in it.
+    fn plain(&mut self) -> Text {
+        let rest = self.rest();
+        let length = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1F)).count();
+        let text = Text::of_stretch(&rest[..length]);
+        self.at += length;
+        text
     }
 
     fn escape(&mut self) -> Result<u32, SyntaxError> {

@@ -39,7 +39,7 @@ impl<'env> Servers<'env> {
     }
 
     pub(super) fn record_or_null(&self, record: Option<ServerRecord>) -> Result<Js<'env>> {
-        record.map_or_else(|| self.scope.null(), |record| parse_json(self.scope, &record.text()))
+        record.map_or_else(|| self.scope.null(), |record| parse_json(self.scope, &record.json()))
     }
 }
 

@@ -48,7 +48,7 @@ impl<'env> Servers<'env> {
         })?;
         let running: Vec<ServerRecord> = views.into_iter().flatten().collect();
         let found = self.done(find_unregistered(&self.host, &project.path, &running))?;
-        let found = found.into_iter().map(|listener| listener.into_value()).collect();
+        let found = found.iter().map(|listener| listener.to_value()).collect();
         value_to_js(self.scope, &Value::Array(found))
     }
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 use napi::Result;
 
 use super::context::{hours, instant, kind, options, owner, Servers};
-use crate::javascript::json::{stringify, Value};
 use crate::node::arguments::Argument;
 use crate::node::errors::exception;
 use crate::node::native::native;
-use crate::node::objects::{parse_json, value_to_js, Factory};
+use crate::node::objects::{parse_json, Factory};
 use crate::node::value::{Js, Scope};
 use crate::servers::adopt::{adopt, Adoption};
 use crate::servers::list::{list_servers, ListOptions};
@@ -53,8 +52,8 @@ impl<'env> Servers<'env> {
     pub(super) fn read_all(&self, given: Js<'env>) -> Result<Js<'env>> {
         let options = options(&Argument::new(given, "options").options()?)?;
         let records = self.done(read_records(&self.registry(), &options))?;
-        let records = records.into_iter().map(|record| Value::Object(record.into_object()));
-        value_to_js(self.scope, &Value::Array(records.collect()))
+        let texts: Vec<_> = records.iter().map(|record| record.json()).collect();
+        parse_json(self.scope, &format!("[{}]", texts.join(",")))
     }
 
     pub(super) fn touch(&self, id: Js<'env>, given: Js<'env>) -> Result<()> {
@@ -94,7 +93,7 @@ impl<'env> Servers<'env> {
             now_ms: members.optional("now", instant)?,
         };
         let report = self.done(list_servers(&self.registry(), &options))?;
-        parse_json(self.scope, &stringify(&report.into_value()))
+        parse_json(self.scope, &report.to_json())
     }
 
     pub(super) fn adopt(&self, pid: Js<'env>, given: Js<'env>) -> Result<Js<'env>> {

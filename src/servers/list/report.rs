@@ -1,59 +1,69 @@
-//! A listing as the value that JavaScript is given.
+//! A listing as the JSON text that JavaScript is given. Records are handed on as they were read: most of the text is theirs,
+//! and `JSON.parse` is where it ends.
+
+use std::fmt::Write;
 
 use super::{Report, View};
-use crate::javascript::json::{Object, Value};
+use crate::javascript::json::{stringify, Object, Value};
 use crate::net::ScanSupport;
 use crate::servers::listeners::UnregisteredListener;
 
 impl Report {
-    /// `ServersReport`
-    pub fn into_value(self) -> Value {
+    /// The text of a `ServersReport`.
+    pub fn to_json(&self) -> String {
         let scan = match self.scan {
             ScanSupport::Procfs => "procfs",
             ScanSupport::Lsof => "lsof",
             ScanSupport::Unsupported => "unsupported",
         };
-        Object::new()
-            .with("schema_version", Some(1))
-            .with("coord_root", Some(self.coord_root))
-            .with("scan", Some(scan))
-            .with("servers", Some(list(self.servers, View::into_value)))
-            .with("unregistered", Some(list(self.unregistered, UnregisteredListener::into_value)))
-            .with("pruned", Some(list(self.pruned, Value::from)))
-            .into()
+        let mut text = String::new();
+        let root = quoted(&self.coord_root);
+        // Writing to a string does not fail.
+        let _ = write!(text, r#"{{"schema_version":1,"coord_root":{root},"scan":"{scan}","servers":["#);
+        for (number, view) in self.servers.iter().enumerate() {
+            text.push_str(if number == 0 { "" } else { "," });
+            view.write_json(&mut text);
+        }
+        let unregistered = self.unregistered.iter().map(UnregisteredListener::to_value).collect();
+        let pruned = self.pruned.iter().map(|id| Value::from(id.as_str())).collect();
+        let (unregistered, pruned) =
+            (stringify(&Value::Array(unregistered)), stringify(&Value::Array(pruned)));
+        let _ = write!(text, r#"],"unregistered":{unregistered},"pruned":{pruned}}}"#);
+        text
     }
 }
 
 impl View {
-    /// `ServerView`
-    pub fn into_value(self) -> Value {
-        Object::new()
-            .with("record", Some(self.record.into_object()))
-            .with("state", Some(self.state.as_str()))
-            .with("owner_state", Some(self.owner_state.as_str()))
-            .with(
-                "connections",
-                Some(self.connections.map_or(Value::Null, |count| Value::from(count as i64))),
-            )
-            .with("last_active_at", Some(self.last_active_at))
-            .with("idle_ms", Some(self.idle_ms))
-            .into()
+    /// The text of a `ServerView`.
+    fn write_json(&self, text: &mut String) {
+        let View { record, state, owner_state, connections, last_active_at, idle_ms } = self;
+        let (record, last) = (record.json(), quoted(last_active_at));
+        let (state, owner_state) = (state.as_str(), owner_state.as_str());
+        let _ = write!(
+            text,
+            r#"{{"record":{record},"state":"{state}","owner_state":"{owner_state}","connections":"#
+        );
+        let _ = match connections {
+            Some(count) => write!(text, "{count}"),
+            None => write!(text, "null"),
+        };
+        let _ = write!(text, r#","last_active_at":{last},"idle_ms":{idle_ms}}}"#);
     }
 }
 
 impl UnregisteredListener {
     /// `UnregisteredListener`
-    pub fn into_value(self) -> Value {
+    pub fn to_value(&self) -> Value {
         Object::new()
             .with("pid", Some(i64::from(self.pid.get())))
             .with("port", Some(i64::from(self.port)))
-            .with("address", Some(self.address))
-            .with("command", Some(self.command))
-            .with("cwd", Some(self.cwd.map_or(Value::Null, Value::from)))
+            .with("address", Some(self.address.as_str()))
+            .with("command", Some(self.command.as_str()))
+            .with("cwd", Some(self.cwd.as_deref().map_or(Value::Null, Value::from)))
             .into()
     }
 }
 
-fn list<T>(items: Vec<T>, value: impl Fn(T) -> Value) -> Value {
-    Value::Array(items.into_iter().map(value).collect())
+fn quoted(text: &str) -> String {
+    stringify(&Value::from(text))
 }
