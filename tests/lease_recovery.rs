@@ -149,6 +149,20 @@ fn rule_1_without_a_witness_times_tell_that_a_number_is_used_again() {
 }
 
 #[test]
+fn rule_1_a_file_from_before_the_boot_is_nobody_s_even_where_nothing_is_told_of_its_process() {
+    for (written, waits) in [(START_MS - 3_600_000 - 2001, false), (START_MS - 3_600_000 - 1999, true)] {
+        let machine = Machine::default();
+        let scene = Scene { host: machine.start(1).host(), path: "/x.lease".into() };
+        dead_holder(&scene);
+        machine.world().disk.now_ms = written;
+        // A number that no process has: nothing can be said of it.
+        Planted::new(&scene, "B").with("pid", "4294967297").contends(&scene);
+        machine.world().disk.now_ms = START_MS;
+        assert_eq!(scene.acquire().is_err(), waits, "written at {written}");
+    }
+}
+
+#[test]
 fn rule_1_a_supplied_probe_is_asked_in_the_place_of_the_machine() {
     let (_machine, scene) = simulated();
     dead_holder(&scene);
@@ -176,26 +190,81 @@ fn rule_2_a_published_claim_pins_the_owner_that_it_names() {
     assert_eq!(pinned.borrow().as_deref(), Some(dead.text().as_bytes()));
 }
 
+/// What may become of `current` while it is replaced.
+fn swap(scene: &Scene, how: &str) {
+    let bytes = scene.read("current");
+    scene.dir().unlink("current").unwrap();
+    match how {
+        "removed" => {}
+        // A backup tool's work: the same bytes in another file.
+        "copied" => scene.write("current", &bytes),
+        // The same inode number, other bytes.
+        "taken" => {
+            scene.dir().unlink("owner-D.json").unwrap();
+            Planted::new(scene, "E").holds(scene);
+        }
+        _ => unreachable!(),
+    }
+}
+
 #[test]
 fn rule_2_a_current_that_changed_before_it_was_pinned_is_not_claimed() {
-    for held_again in [true, false] {
+    for how in ["removed", "copied", "taken"] {
         let (_machine, scene) = simulated();
         dead_holder(&scene);
-        let swap = scene.clone();
-        // Between judging the holder and pinning it: the same inode number again, other bytes.
-        let hooks = Script::default().validate(move |_| {
-            swap.dir().unlink("current").unwrap();
-            swap.dir().unlink("owner-D.json").unwrap();
-            if held_again {
-                Planted::new(&swap, "E").holds(&swap);
+        let other = scene.clone();
+        // Between judging the holder and pinning it.
+        let hooks = Script::default()
+            .validate(move |_| {
+                swap(&other, how);
+                Ok(true)
+            })
+            .on_step(|step| panic!("a claim on nobody was published: {step:?}"));
+        let message = refused(scene.acquire_with(&hooks), "LEASE_RECOVERING");
+        assert!(message.contains("recovery raced with another contender"), "{message}");
+        assert!(!scene.names().iter().any(|name| name.starts_with("recovery")), "{:?}", scene.names());
+    }
+}
+
+#[test]
+fn a_current_that_changed_after_it_was_claimed_is_not_removed() {
+    for how in ["removed", "copied", "taken"] {
+        let (_machine, scene) = simulated();
+        dead_holder(&scene);
+        let other = scene.clone();
+        let after = Rc::new(RefCell::new(Vec::new()));
+        let show = Rc::clone(&after);
+        let hooks = Script::default().on_step(move |step| {
+            if step == RecoveryStep::StalePinned {
+                swap(&other, how);
+                *show.borrow_mut() = other.names();
             }
-            Ok(true)
+            Ok(())
         });
         let message = refused(scene.acquire_with(&hooks), "LEASE_RECOVERING");
         assert!(message.contains("recovery raced with another contender"), "{message}");
-        let left: &[&str] = if held_again { &["current", "owner-E.json"] } else { &[] };
-        assert_eq!(scene.names(), left);
+        // Only its own owner file and its claim are gone.
+        let left = after.borrow().iter().filter(|name| *name != "recovery").cloned().collect::<Vec<_>>();
+        let own = left.iter().filter(|name| !scene.has(name)).cloned().collect::<Vec<_>>();
+        assert_eq!(own.len(), 1, "{how}: {own:?}");
+        assert_eq!(scene.names(), left.into_iter().filter(|name| *name != own[0]).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_recovery_whose_claim_is_gone_in_the_end_takes_its_link_back() {
+    let (_machine, scene) = simulated();
+    dead_holder(&scene);
+    let other = scene.clone();
+    let hooks = Script::default().on_step(move |step| {
+        if step == RecoveryStep::NewCurrentLinked {
+            other.dir().rename("recovery", "quarantine-of-somebody").unwrap();
+        }
+        Ok(())
+    });
+    let message = refused(scene.acquire_with(&hooks), "LEASE_RECOVERING");
+    assert!(message.contains("recovery raced with another contender"), "{message}");
+    assert_eq!(scene.names(), ["owner-D.json", "quarantine-of-somebody"]);
 }
 
 #[test]

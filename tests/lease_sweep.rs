@@ -121,6 +121,10 @@ fn rule_6_torn_claims_foreign_things_and_torn_owner_files_stay() {
     scene.assert_acquirable();
     write_new(&scene.make("recovery-claim-torn"), "claim.json", b"{\"schema", 0o600).unwrap();
     write_new(&scene.make("quarantine-foreign"), "notes.txt", b"x", 0o600).unwrap();
+    let mixed = scene.make("quarantine-mixed");
+    let claim = Planted::new(&scene, "C").claim_on(&Planted::new(&scene, "D"));
+    write_new(&mixed, "claim.json", claim.as_bytes(), 0o600).unwrap();
+    write_new(&mixed, "notes.txt", b"x", 0o600).unwrap();
     scene.make("recovery-retired-deep").make_dir("stale-pin", 0o700).unwrap();
     scene.write("quarantine-file", b"x");
     scene.write("owner-torn.json", b"{");
@@ -131,6 +135,7 @@ fn rule_6_torn_claims_foreign_things_and_torn_owner_files_stay() {
     scene.assert_acquirable();
     assert_eq!(scene.names(), before);
     assert_eq!(names(&scene.below("quarantine-foreign")), ["notes.txt"]);
+    assert_eq!(names(&mixed), ["claim.json", "notes.txt"]);
     assert_eq!(names(&scene.below("recovery-retired-deep")), ["stale-pin"]);
 }
 
