@@ -379,22 +379,35 @@ describe('processes', () => {
   })
 })
 
-describe('worker threads', () => {
-  const worker = (script: string) =>
-    new Worker(
-      `const { parentPort, workerData } = require('node:worker_threads')
-       const native = require(workerData.addon)
-       ${script}`,
-      { eval: true, workerData: { addon: path.join(import.meta.dirname, '..', 'index.js'), input: scene.input() } },
-    )
-  const message = (from: Worker) => new Promise((resolve) => from.once('message', resolve))
+const worker = (script: string) =>
+  new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads')
+     const native = require(workerData.addon)
+     ${script}`,
+    { eval: true, workerData: { addon: path.join(import.meta.dirname, '..', 'index.js'), input: scene.input() } },
+  )
+const message = (from: Worker) => new Promise((resolve) => from.once('message', resolve))
 
+describe('worker threads', () => {
   it('are contenders like any other, and a holder that ends stays the process', async () => {
     const holder = worker("parentPort.postMessage(native.acquireNoClobberLease(workerData.input).owner.owner_id)")
     expect(await message(holder)).toBe(scene.current().owner_id)
     expect(refusal(scene.input())).toMatchObject({ code: 'LEASE_HELD' })
     await holder.terminate()
     expect(refusal(scene.input({ now: () => Date.now() + 2 * staleAfterMs }))).toMatchObject({ reason: 'alive' })
+  })
+
+  it('leave nothing when they end in the middle of a recovery', async () => {
+    const dead = scene.plantHolder()
+    const living = { ...dead, owner_id: 'bystander', owner_file: 'owner-bystander.json', pid: process.pid }
+    writeFileSync(path.join(scene.path, living.owner_file), JSON.stringify(living))
+    const before = scene.names()
+    const recovering = worker(`
+      native.acquireNoClobberLeaseAsync(workerData.input).catch(() => {})
+      parentPort.postMessage('recovering')`)
+    expect(await message(recovering)).toBe('recovering')
+    await recovering.terminate()
+    expect(scene.names()).toEqual(before)
   })
 
   it('may end while they wait', async () => {

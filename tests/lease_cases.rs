@@ -158,6 +158,19 @@ fn l14_a_current_that_was_replaced_by_a_copy_is_decided_by_its_content() {
 }
 
 #[test]
+fn an_owner_file_that_was_written_over_is_not_its_owner_s_any_more() {
+    let (_root, scene) = real();
+    let mut held = scene.acquire().unwrap();
+    let text = fs::read_to_string(scene.path.join("current")).unwrap();
+    let other = text.replace(&held.owner.owner_id[..8], "00000000");
+    assert_eq!(other.len(), text.len());
+    fs::write(scene.path.join("current"), &other).unwrap();
+    assert!(!held.holds(&scene.host));
+    assert_eq!(held.release(&scene.host).unwrap_err().to_string(), "lease workspace ownership changed");
+    assert_eq!(fs::read_to_string(scene.path.join("current")).unwrap(), other);
+}
+
+#[test]
 fn l15_a_cleaner_under_a_living_holder_is_reported_and_the_next_one_s_lease_stays() {
     let clean: [fn(&Scene); 2] = [
         |scene| fs::remove_file(scene.path.join("current")).unwrap(),
@@ -187,6 +200,24 @@ fn a_current_that_is_missing_at_release_is_a_loss_in_the_seed_s_words() {
     assert!(error.to_string().contains("cannot be inspected"), "{error}");
     scene.assert_free_and_clean();
     lease.release(&scene.host).unwrap();
+}
+
+#[test]
+fn a_directory_that_was_removed_while_the_lease_was_taken_is_a_loss() {
+    for before in ["create owner-", "link owner-", "sync"] {
+        let (_root, scene) = real();
+        scene.assert_acquirable();
+        let (tap, tapped) = scene.tapped();
+        let path = scene.path.clone();
+        tap.before(move |_, call| {
+            if call.starts_with(before) && path.exists() {
+                fs::remove_dir_all(&path).unwrap();
+            }
+            support::Before::Go
+        });
+        let message = refused(tapped.acquire(), "LEASE_LOST");
+        assert!(message.starts_with("lease workspace ownership changed"), "{message}");
+    }
 }
 
 #[test]

@@ -114,7 +114,8 @@ enum Started {
 fn start(contender: Contender<'_>) -> Result<Started, Error> {
     let plan = contender.plan;
     let dir = open_directory(contender)?;
-    let entry = Entry::create(dir, &plan.owner.owner_file, &plan.text)?;
+    let entry = Entry::create(dir, &plan.owner.owner_file, &plan.text);
+    let entry = entry.map_err(|error| lost_if_missing(contender, error))?;
     match contend(contender, &entry) {
         Ok(Contest::Won(first)) => {
             let put_off = sweep::sweep(contender, &entry, first);

@@ -1,7 +1,50 @@
 //! No-clobber leases: who may write.
 //!
+//! A lease is a directory. Whoever's owner file `current` is a hard link to holds it; the link is the lease, the file
+//! only says whose it is. A holder that is provably dead may be replaced, under a claim that everyone sees.
+//!
+//! | `current` | `recovery` | the lease is | a contender |
+//! | --- | --- | --- | --- |
+//! | absent | absent | free | links its own owner file to `current` (rule 4: looked at in this order) |
+//! | a live owner's | absent | held | is refused, with the reason |
+//! | a dead owner's | absent | stale | publishes a claim (rule 2: pinned before), waits for quiet (rule 1), replaces it |
+//! | any | a live claimant's claim | being recovered | is refused |
+//! | any | a dead claimant's, finished or not (rule 3) | abandoned | renames it away and removes it (rules 5 and 7), looks again |
+//! | any | empty, or only a pin | an older version's leftover | removes it once it was left alone for 5 s, looks again |
+//! | no owner's text, or a `recovery` that is no claim | | corrupt | is refused with the path; an audited repair helps |
+//!
+//! Whoever holds sweeps what the dead have left, when nobody else is there (rule 6). Every rule is where it is carried
+//! out: 1 in `quiet`, 2 and the order of a recovery in `recover`, 3, 5 and 7 in `clear`, 4 in `acquire`, 6 in `sweep`.
+//! They are the smallest that leave no two holders and no stuck lease in an exhaustive search over every interleaving
+//! and kill of native contenders, and with one JavaScript contender among them.
+//!
+//! # What is assumed
+//!
+//! `link`, `rename` and exclusive creation are atomic; a rename onto an empty directory replaces it, onto any other it
+//! fails. One host name is one machine. An id is drawn once. Times of files and the system clock are compared only
+//! where a process left no witness, with 2 s to spare; a step of the clock in between can make a living JavaScript
+//! contender count as gone there.
+//!
+//! # What JavaScript contenders can do
+//!
+//! Two of them can rob each other, and then a native holder, because theirs have no rule 1:
+//!
+//! 1. D, the holder, is dead, and so is C, whose claim is at `recovery`. A and B both read the claim and judge C dead. B
+//!    stops right before its rename.
+//! 2. A renames `recovery` away, clears it, judges D dead, publishes its own claim, pins and checks.
+//! 3. B goes on: its rename takes away A's living claim. B clears it, publishes its own, pins D and checks.
+//! 4. A unlinks D's `current`, links its own, retires what is at `recovery` (B's claim): A holds.
+//! 5. B unlinks `current`, which is A's, and links its own: B holds, too, and A's release finds its ownership changed.
+//!
+//! A JavaScript contender in another pid namespace sees `ESRCH` for a holder that lives, and may rob it once its time is
+//! over; a native one sees by the witness that the holder is elsewhere.
+//!
+//! # Running it elsewhere
+//!
 //! Ids come from [`Processes::fresh_id`](crate::process::Processes::fresh_id), time from the host's clock, everything
-//! else from its files: a run is a function of what the machine answers, which is what the proofs rely on.
+//! else from its files: a run is a function of what the machine answers, which is what the proofs rely on. A
+//! protocol yields its waits ([`Progress::Wait`]) instead of sleeping; the synchronous forms block in
+//! [`Clock::pause`](crate::clock::Clock::pause). Dropping anything closes handles and touches nothing on disk.
 
 mod acquire;
 mod claim;

@@ -44,3 +44,11 @@ impl Task for Waiting {
         self.waiter.abort();
     }
 }
+
+impl Drop for Waiting {
+    /// An environment that ends in the middle of a recovery leaves its process alive: a claim of it would stand in
+    /// everyone's way until that ends, too.
+    fn drop(&mut self) {
+        self.waiter.abort();
+    }
+}
