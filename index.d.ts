@@ -618,6 +618,167 @@ export interface SpawnResult {
   failureEvidence?: SpawnFailureEvidence
 }
 
+/** Where a supervisor keeps its files. */
+export interface SupervisorPaths {
+  root: string
+  /** What it says of itself, with its heartbeat. */
+  service: string
+  lease: string
+  /** A request to stop. */
+  stop: string
+  snapshot: string
+}
+
+/** What a supervisor says of itself; whatever else its writer gave it is there too. */
+export interface SupervisorServiceStatusRecord {
+  schema_version: 1
+  pid: number
+  start_token?: string
+  host: string
+  nonce: string
+  state: 'starting' | 'running' | 'stopping' | 'stopped' | 'error'
+  started_at: string
+  heartbeat_at: string
+  interval_ms: number
+  keep_alive: boolean
+  idle_exit_ms: number
+  cycle_count: number
+  last_cycle_at?: string
+  last_cycle_duration_ms?: number
+  idle_since?: string
+  last_error_code?: string
+  stopped_at?: string
+}
+
+export interface SupervisorStatus {
+  running: boolean
+  /** Its heartbeat is older than 15 seconds, or no instant. */
+  stale: boolean
+  /** Left out when there is no valid one. */
+  record?: SupervisorServiceStatusRecord
+  status_path: string
+  snapshot_path: string
+}
+
+/** The status after the request, and what became of it. */
+export interface SupervisorStopResult extends SupervisorStatus {
+  stop: {
+    requested_at: string
+    /** `null`: there was nobody to signal. */
+    signal: { sent: boolean; verdict: ProcessGenerationVerdict } | null
+  }
+}
+
+/** The caller's functions in the machine's place. */
+export interface SupervisorProcessDependencies {
+  /** Whether the process is there; a throw: unknown. */
+  probePid?: (pid: number) => boolean
+  readToken?: (pid: number) => string | null
+}
+
+/** Who recovers something, and why. */
+export interface WorkflowRecoveryAuthorization {
+  /** 1 to 200 characters. */
+  actor: string
+  /** 1 to 2,000 characters. */
+  reason: string
+}
+
+export interface WorkflowResumeRecoveryOptions extends Partial<WorkflowRecoveryAuthorization> {
+  /** Remove the lock. Without it the call only looks. */
+  yes?: boolean
+  /** The digest of a look at the lock. */
+  lockSha256?: string
+}
+
+/** A run's lock as it was found, or as it was before it was removed. */
+export interface WorkflowResumeRecoveryResult {
+  action: 'preview' | 'unlocked'
+  run_id: string
+  /** Digest of its bytes, device and inode; `null` when there is no lock. */
+  lock_sha256: string | null
+  /** `live` and `dead` are known of a readable owner on this host only. */
+  owner_state: 'dead' | 'live' | 'unknown' | 'absent'
+  owner: { pid: number; host: string; created_at: string } | null
+  /** The `operation_id` of the audit record. */
+  recovery_id?: string
+}
+
+/** What is to be done to a run, by whom and why. */
+export interface WorkflowRecoveryInput extends WorkflowRecoveryAuthorization {
+  run_id: string
+  action: string
+  /** SHA-256 of what it is done to, in lower-case hexadecimal. */
+  target_sha256: string
+  /** Whatever describes it; JSON. */
+  target: unknown
+}
+
+/** What was put on record before it was done. */
+export interface WorkflowRecoveryIntent extends WorkflowRecoveryInput {
+  schema_version: 1
+  operation_id: string
+  created_at: string
+  pid: number
+  host: string
+}
+
+/** That it was done. */
+export interface WorkflowRecoveryCompletion {
+  schema_version: 1
+  operation_id: string
+  /** SHA-256 of the intent's file. */
+  intent_sha256: string
+  completed_at: string
+}
+
+/** A recovery that was begun. */
+export interface WorkflowRecovery {
+  intent: WorkflowRecoveryIntent
+  /** Throws when the intent on disk is not what was written any more. */
+  assertCurrent(): void
+  /** Record that it was done. Again is fine. */
+  complete(): void
+}
+
+/** A recovery as it is on disk; without a completion it was begun, and nothing says that it was done. */
+export interface WorkflowRecoveryRecord {
+  intent: WorkflowRecoveryIntent
+  completion: WorkflowRecoveryCompletion | null
+}
+
+/** What a work tree was like. */
+export interface WorkflowRepoSnapshot {
+  cwd: string
+  observation: 'ok' | 'unavailable' | 'partial'
+  /** Why it is unavailable or partial, in at most 500 characters. */
+  observation_detail?: string
+  root?: string
+  /** `HEAD` when it is detached. */
+  branch?: string
+  head?: string
+  dirty_paths: string[]
+  dirty_paths_truncated?: boolean
+}
+
+/** What two snapshots establish. */
+export interface WorkflowRepoEvidence {
+  source: 'engine'
+  before: WorkflowRepoSnapshot
+  after: WorkflowRepoSnapshot
+  drift: {
+    /** `null`: the snapshots do not establish this comparison. */
+    branch_changed: boolean | null
+    head_changed: boolean | null
+    dirty_paths_added: string[] | null
+    dirty_paths_cleared: string[] | null
+    dirty_paths_retained: string[] | null
+    /** When an observation, a comparison, or the change of a retained path is unknown. */
+    incomplete: boolean
+    note?: string
+  }
+}
+
 /**
  * Take the lease at `path`, or say why not. Nothing of a call that fails is left on disk.
  *
@@ -640,6 +801,17 @@ export declare function acquireNoClobberLease(input: AcquireNoClobberLeaseInput)
  * No thread is held while it waits, and nothing of it is on disk between its tries.
  */
 export declare function acquireNoClobberLeaseAsync(input: AcquireNoClobberLeaseInput & { waitMs?: number; signal?: AbortSignal }): Promise<NoClobberLease>
+
+/**
+ * Take the lock of a run that is about to be resumed; the function gives it back, if it still is this very lock. That
+ * function never throws and may be called twice.
+ *
+ * A lock that exists always refuses, whoever holds it and however old it is: `workflow run … resume lease is already
+ * held by pid … on …; its liveness has not been verified` (`WORKFLOW_HELD`). See {@link recoverWorkflowResumeLease}. Throws
+ * `WORKFLOW_INPUT`, `WORKFLOW_CORRUPT`, the codes of {@link acquireNoClobberLease} while the lock is just being made or
+ * removed, or the failed system call's.
+ */
+export declare function acquireWorkflowResumeLease(coordRoot: string, runId: string): () => void
 
 /**
  * Register a process that listens inside the project and that nobody registered, as the scan sees it right now.
@@ -688,6 +860,15 @@ export declare function appendDurableHistoryRecords(objectDir: string, records: 
 export declare function appendSegmentedJsonlFile(activePath: string, record: unknown, options: DurableHistoryOptions): DurableHistoryAppendReceipt
 
 /**
+ * Put on record what is about to be done to a run, by whom and why, as an immutable file that exists whole or not at
+ * all. `assertCurrent` throws when that file is not what was written any more; `complete` records that it was done.
+ *
+ * Throws `WORKFLOW_INPUT` before anything is written, `WORKFLOW_CORRUPT` from the functions, or the failed system call's
+ * code.
+ */
+export declare function beginWorkflowRecovery(coordRoot: string, input: WorkflowRecoveryInput): WorkflowRecovery
+
+/**
  * The canonical JSON text of a value: at every depth array indices first, ascending, then the other keys in
  * `localeCompare` order (root collation), without blanks.
  *
@@ -701,6 +882,13 @@ export declare function canonicalJson(value: unknown): string
  * token or none can be read now.
  */
 export declare function checkPidToken(pid: number, recorded: string | null | undefined): 'match' | 'mismatch' | 'unverified'
+
+/**
+ * What two snapshots of a repository establish about what changed between them: what they do not establish is `null`.
+ * `incomplete` when anything is unknown or a path stayed dirty; `note` says why. Throws `WORKFLOW_INPUT` for a value that
+ * is no snapshot.
+ */
+export declare function compareRepoSnapshots(before: WorkflowRepoSnapshot, after: WorkflowRepoSnapshot): WorkflowRepoEvidence
 
 /**
  * Tell the addon what only the harness knows: the coordination root, who is calling, whether agents are alive, and
@@ -752,6 +940,9 @@ export declare function inspectDurableHistoryLease(path: string): DurableHistory
  */
 export declare function inspectNoClobberLease(path: string, options?: { staleAfterMs?: number; now?: () => number; probePid?: (pid: number) => void }): NoClobberLeaseInspection
 
+/** Whether a value has the shape of a snapshot. */
+export declare function isRepoSnapshot(value: unknown): value is WorkflowRepoSnapshot
+
 /**
  * Whether a failure's text says that the vendor was reached and refused: a status of 429 or 500 to 599 after `HTTP`,
  * after `status`, or at the start of a line before a word; or a phrase such as `rate limit` or `overloaded`.
@@ -794,6 +985,12 @@ export declare function listListeningSockets(): ListeningSocket[]
 export declare function listServers(options?: ListServersOptions): ServersReport
 
 /**
+ * All recoveries of a run, oldest first; also those that were begun and not completed. Throws `WORKFLOW_CORRUPT` for a
+ * record that cannot be read.
+ */
+export declare function listWorkflowRecoveries(coordRoot: string, runId: string): WorkflowRecoveryRecord[]
+
+/**
  * Change a project over to one of the two contracts: rewrite each readable record, under its id's mutation lease, for
  * schema `to`. Its receipt and every other field are kept. What is invalid, held, or changes meanwhile is kept as it
  * is and named.
@@ -822,6 +1019,21 @@ export declare function normalizeCursorResult(raw: AdapterRawResult): SpawnResul
  * {@link normalizeClaudeResult}.
  */
 export declare function normalizeOpenCodeResult(raw: AdapterRawResult): SpawnResult
+
+/**
+ * A snapshot from before observations were recorded, told as one that has none: `observation` `"unavailable"` and
+ * `No repository observation was recorded.`. Any other comes back as it is.
+ */
+export declare function normalizeRepoSnapshot(snapshot: Omit<WorkflowRepoSnapshot, 'observation'> & { observation?: WorkflowRepoSnapshot['observation'] }): WorkflowRepoSnapshot
+
+/**
+ * What the work tree is like that a directory is in, as `git` tells it within 10 seconds: `ok` when root, head and dirty
+ * paths could all be read, `partial` when some, `unavailable` when nothing. `observation_detail` says why.
+ *
+ * At most `maxPaths` dirty paths (15), each cut to 500 characters; then `dirty_paths_truncated`. A detached `branch` is
+ * `HEAD`. Blocks for as long as `git` takes. Throws `WORKFLOW_INPUT` for a `cwd` that is not absolute.
+ */
+export declare function observeRepository(cwd: string, options?: { maxPaths?: number }): WorkflowRepoSnapshot
 
 /**
  * Gather the evidence about a failed run that said `text`, found at `source`.
@@ -913,6 +1125,23 @@ export declare function readServer(id: string, options?: ServerOptions): ServerR
 export declare function readServerRecords(options?: ServerOptions): ServerRecord[]
 
 /**
+ * Whether a supervisor is at work on a project, at `nowMs` (now): of this host, with a heartbeat of at most 15 seconds
+ * (else `stale`), starting, running or stopping, its process there and not of another generation. `record` is left out
+ * when there is no valid one; what cannot be read is none.
+ */
+export declare function readSupervisorStatus(coordRoot: string, nowMs?: number): SupervisorStatus
+
+/**
+ * Look at a run's lock, or, with `yes`, remove the one that was looked at.
+ *
+ * Without `yes` nothing is changed. With it the owner must be dead (`workflow resume unlock refused: owner is …`),
+ * `lockSha256` the digest of what is there now (`workflow resume unlock requires the exact current preview digest`), and
+ * `actor` (1 to 200 characters) and `reason` (1 to 2,000) say who and why; that is on disk before the lock is gone. All
+ * of these are `WORKFLOW_REFUSED` or `WORKFLOW_INPUT`. A lock that is no plain file of at most 8 KiB is `WORKFLOW_CORRUPT`.
+ */
+export declare function recoverWorkflowResumeLease(coordRoot: string, runId: string, options: WorkflowResumeRecoveryOptions): WorkflowResumeRecoveryResult
+
+/**
  * Write a server's record, replacing one of the same id. `null` when no coordination root resolves; else exactly what
  * was written.
  *
@@ -945,6 +1174,15 @@ export declare function repairDurableHistory(path: string, options?: DurableHist
  * `LEASE_RECOVERING` (another repair, or the lease was taken meanwhile).
  */
 export declare function repairNoClobberLease(path: string, options: { digest: string; actor: string; reason: string; confirm?: 'elsewhere' }): { moved_to: string; moved: string[] }
+
+/**
+ * Ask the supervisor to stop. `stop.json` is written first, so that the request survives a signal that is lost; then a
+ * running supervisor of this host gets SIGTERM, if its process still is the one that wrote the record.
+ *
+ * Returns the status read afterwards; `stop.signal` is `null` when there was nobody to signal. `dependencies` replace the
+ * machine's answers: `kill` the signal itself. Throws the failed system call's code.
+ */
+export declare function requestSupervisorStop(coordRoot: string, dependencies?: SupervisorProcessDependencies & ProcessGenerationSignalDependencies): SupervisorStopResult
 
 /** Forget which probe this machine has, and its boot id. Only tests need it. */
 export declare function resetStartTokenCaches(): void
@@ -1024,6 +1262,9 @@ export declare function stopServer(record: ServerRecord, options?: StopServerOpt
  */
 export declare function streamDurableHistory<T>(objectDir: string, options: DurableHistoryReadOptions): AsyncGenerator<T, void, undefined>
 
+/** Where the supervisor of a project keeps its files. */
+export declare function supervisorPaths(coordRoot: string): SupervisorPaths
+
 /**
  * Whether two start tokens describe one run of one process: they are equal, or both of procfs with equal ticks and
  * exactly one of them without a boot part (a record from before tokens had one).
@@ -1075,6 +1316,13 @@ export declare function vendorFailureText(raw: { stdout?: string; stderr?: strin
  * one has no boot part: agreeing ticks are no proof. `readToken` replaces the probe; if it throws: `"unknown"`.
  */
 export declare function verifyProcessGeneration(pid: number, token: string | null | undefined, readToken?: (pid: number) => string | null): ProcessGenerationVerdict
+
+/**
+ * Where the harness keeps a run's manifest: `<coordRoot>/.harnery/workflows/<runId>/run.json`.
+ *
+ * Throws `invalid workflow run id …` (`WORKFLOW_INPUT`).
+ */
+export declare function workflowRunManifestPath(coordRoot: string, runId: string): string
 
 export declare namespace custody {
   /** Register a process that listens inside the project and that nobody registered. */

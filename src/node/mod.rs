@@ -29,8 +29,10 @@ mod objects;
 mod process;
 mod servers;
 mod spawn;
+mod supervisor;
 mod value;
 mod waits;
+mod workflow;
 
 use napi::bindgen_prelude::{Env, Object, Result};
 use napi_derive::napi;

@@ -25,17 +25,14 @@ pub struct Request<'a> {
     pub reason: &'a str,
 }
 
-/// A recovery that was begun.
-#[derive(Debug)]
+/// A recovery that was begun. It holds nothing open.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
-    operation: Dir,
-    /// Where the operation's directory was made.
-    path: PathBuf,
-    operation_id: String,
-    intent: Value,
-    bytes: Vec<u8>,
-    sharing: Sharing,
-    completed: bool,
+    /// The operation's directory.
+    pub path: PathBuf,
+    /// The intent as it was written.
+    pub text: String,
+    pub sharing: Sharing,
 }
 
 /// A recovery as it is on disk.
@@ -79,7 +76,7 @@ pub fn begin(
         .with("pid", Some(i64::from(host.processes.me().get())))
         .with("host", Some(host.processes.host_name()));
     let intent = Value::Object(intent);
-    let bytes = text_of(&intent)?;
+    let text = text_of(&intent)?;
     let run = run_id.create(host, coord_root, sharing)?;
     let recoveries = match sharing.make_dir_in(&run, RECOVERY) {
         Ok(made) => {
@@ -91,9 +88,8 @@ pub fn begin(
     };
     let operation = sharing.make_dir_in(&recoveries, &operation_id)?;
     recoveries.sync()?;
-    write_immutable(host, &operation, INTENT, &bytes, sharing)?;
-    let path = recoveries.path().join(&operation_id);
-    Ok(Audit { operation, path, operation_id, intent, bytes, sharing, completed: false })
+    write_immutable(host, &operation, INTENT, text.as_bytes(), sharing)?;
+    Ok(Audit { path: operation.path().to_owned(), text, sharing })
 }
 
 /// All recoveries of a run, oldest first; also those that were begun and not completed.
@@ -126,46 +122,46 @@ impl Recorded {
 }
 
 impl Audit {
-    pub fn operation_id(&self) -> &str {
-        &self.operation_id
-    }
-
-    pub fn intent(&self) -> &Value {
-        &self.intent
+    pub fn operation_id(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// Fail when the intent is not, byte for byte, what was written.
     ///
     /// # Errors
     /// [`Error::Corrupt`], naming the file.
-    pub fn assert_current(&self) -> Result<()> {
-        match record::read(&self.operation, INTENT, RECORD_LIMIT_BYTES)? {
-            Read::Bytes { bytes, .. } if bytes == self.bytes => Ok(()),
-            _ => {
-                let path = self.path.join(INTENT);
-                Err(Error::Corrupt(format!("workflow recovery intent changed: {}", path.display())))
-            }
-        }
+    pub fn assert_current(&self, host: &Host) -> Result<()> {
+        self.open_current(host).map(drop)
     }
 
-    /// Record that what was intended is done. Again is fine.
+    /// Record that what was intended is done. Completing twice is an error: a completion never changes.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when the intent has changed meanwhile.
-    pub fn complete(&mut self, host: &Host) -> Result<()> {
-        if self.completed {
-            return Ok(());
-        }
-        self.assert_current()?;
+    pub fn complete(&self, host: &Host) -> Result<()> {
+        let operation = self.open_current(host)?;
         let completion = Object::new()
             .with("schema_version", Some(1))
-            .with("operation_id", Some(self.operation_id.as_str()))
-            .with("intent_sha256", Some(json::sha256_hex(&self.bytes)))
+            .with("operation_id", Some(self.operation_id()))
+            .with("intent_sha256", Some(json::sha256_hex(self.text.as_bytes())))
             .with("completed_at", timestamp::format(host.clock.now_ms()));
-        let bytes = text_of(&Value::Object(completion))?;
-        write_immutable(host, &self.operation, COMPLETION, &bytes, self.sharing)?;
-        self.completed = true;
-        Ok(())
+        let text = text_of(&Value::Object(completion))?;
+        write_immutable(host, &operation, COMPLETION, text.as_bytes(), self.sharing)
+    }
+
+    fn open_current(&self, host: &Host) -> Result<Dir> {
+        let changed = || {
+            let path = self.path.join(INTENT);
+            Error::Corrupt(format!("workflow recovery intent changed: {}", path.display()))
+        };
+        let operation = match Dir::open(&host.files, &self.path) {
+            Err(error) if error.is_missing() => return Err(changed()),
+            opened => opened?,
+        };
+        match record::read(&operation, INTENT, RECORD_LIMIT_BYTES)? {
+            Read::Bytes { bytes, .. } if bytes == self.text.as_bytes() => Ok(operation),
+            _ => Err(changed()),
+        }
     }
 }
 
@@ -208,12 +204,12 @@ fn read_record(dir: &Dir, name: &str) -> Result<Option<Value>> {
     }
 }
 
-fn text_of(value: &Value) -> Result<Vec<u8>> {
+fn text_of(value: &Value) -> Result<String> {
     let text = json::pretty(value) + "\n";
     if text.len() > RECORD_LIMIT_BYTES {
         return Err(Error::Input(format!("workflow recovery record exceeds {RECORD_LIMIT_BYTES} bytes")));
     }
-    Ok(text.into_bytes())
+    Ok(text)
 }
 
 /// The text without blanks around it, if it is neither empty then nor too long.

@@ -104,16 +104,16 @@ pub fn unlock(
             actor: authorization.actor,
             reason: authorization.reason,
         };
-        let mut audit = audit::begin(host, coord_root, run_id, &request, sharing)?;
+        let audit = audit::begin(host, coord_root, run_id, &request, sharing)?;
         let current = look(host, &run)?;
         if current.lock_sha256 != observed.lock_sha256 || current.owner_state != OwnerState::Dead {
             return Err(changed());
         }
-        audit.assert_current()?;
+        audit.assert_current(host)?;
         run.unlink(LOCK)?;
         run.sync()?;
         audit.complete(host)?;
-        Ok(Unlocked { recovery_id: audit.operation_id().to_owned(), was: observed })
+        Ok(Unlocked { recovery_id: audit.operation_id(), was: observed })
     })?;
     released?;
     Ok(unlocked)

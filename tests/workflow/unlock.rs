@@ -210,19 +210,22 @@ fn request<'a>(target_sha256: &'a str) -> Request<'a> {
 fn an_intent_that_was_changed_is_neither_current_nor_completed() {
     let root = scratch();
     let digest = "a".repeat(64);
-    let mut begun = audit::begin(&real(), root.path(), &run(), &request(&digest), Sharing::Private).unwrap();
-    begun.assert_current().unwrap();
+    let begun = audit::begin(&real(), root.path(), &run(), &request(&digest), Sharing::Private).unwrap();
+    begun.assert_current(&real()).unwrap();
     let file = directory(&root).join("recovery").join(begun.operation_id()).join("intent.json");
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, [&bytes[..], b" "].concat()).unwrap();
     let message = format!("workflow recovery intent changed: {}", file.display());
-    assert_eq!(begun.assert_current().unwrap_err().to_string(), message);
+    assert_eq!(begun.assert_current(&real()).unwrap_err().to_string(), message);
     assert_eq!(begun.complete(&real()).unwrap_err().to_string(), message);
     fs::remove_file(&file).unwrap();
-    assert_eq!(begun.assert_current().unwrap_err().to_string(), message);
+    assert_eq!(begun.assert_current(&real()).unwrap_err().to_string(), message);
     fs::write(&file, &bytes).unwrap();
     begun.complete(&real()).unwrap();
-    begun.complete(&real()).unwrap();
+    let completion = fs::read(file.with_file_name("completion.json")).unwrap();
+    let again = begun.complete(&real()).err().map(|error| error.to_string());
+    assert!(again.is_none_or(|error| error.starts_with("immutable record already exists at ")));
+    assert_eq!(fs::read(file.with_file_name("completion.json")).unwrap(), completion);
     assert_eq!(names(file.parent().unwrap()), ["completion.json", "intent.json"]);
 }
 
@@ -232,8 +235,7 @@ fn recoveries_are_listed_oldest_first_the_unfinished_ones_too() {
     assert!(recoveries(&root).is_empty());
     let digests: Vec<_> = ["a", "b", "c"].iter().map(|letter| letter.repeat(64)).collect();
     for (number, digest) in digests.iter().enumerate() {
-        let mut begun =
-            audit::begin(&real(), root.path(), &run(), &request(digest), Sharing::Private).unwrap();
+        let begun = audit::begin(&real(), root.path(), &run(), &request(digest), Sharing::Private).unwrap();
         let file = directory(&root).join("recovery").join(begun.operation_id()).join("intent.json");
         if number == 1 {
             begun.complete(&real()).unwrap();

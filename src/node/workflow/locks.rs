@@ -1,0 +1,43 @@
+//! The resume locks that JavaScript holds functions of.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use napi::Result;
+
+use crate::node::instance::Instance;
+use crate::node::native::native;
+use crate::node::objects::Factory;
+use crate::node::value::{Js, Scope};
+use crate::workflow::resume::ResumeLock;
+
+#[derive(Default)]
+pub(super) struct Locks {
+    last: Cell<u64>,
+    held: RefCell<BTreeMap<u64, ResumeLock>>,
+}
+
+impl Locks {
+    pub(super) fn of(scope: Scope<'_>) -> Result<Rc<Locks>> {
+        Ok(Instance::of(scope)?.part())
+    }
+
+    /// The function that gives a lock back.
+    pub(super) fn hand_out<'env>(&self, scope: Scope<'env>, lock: ResumeLock) -> Result<Js<'env>> {
+        const RELEASE: Factory = Factory("(release, number) => () => { release(number) }");
+        self.last.set(self.last.get() + 1);
+        self.held.borrow_mut().insert(self.last.get(), lock);
+        RELEASE.call(scope, &[native(scope, release)?, scope.number(self.last.get() as f64)?])
+    }
+}
+
+/// JavaScript's `release(number)`. Releasing again finds nothing, which is fine.
+fn release<'env>(scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> {
+    let number = arguments.first().and_then(|number| number.as_number()).unwrap_or_default() as u64;
+    let lock = Locks::of(scope)?.held.borrow_mut().remove(&number);
+    if let Some(lock) = lock {
+        lock.release();
+    }
+    scope.undefined()
+}
