@@ -1,6 +1,7 @@
-// npm run build [-- --debug]: build the addon, index.js and index.d.ts in place.
+// npm run build [-- --debug]: build the addon, index.js, index.d.ts and compat/ in place.
 
-import { build, installPackages } from './prepare.mjs'
+import { build, installPackages, run } from './prepare.mjs'
 
 installPackages()
 build({ release: !process.argv.includes('--debug') })
+run(process.execPath, ['scripts/compat.mjs'])

@@ -1,16 +1,17 @@
-// npm run package [-- --artifacts DIR]: everything that is published, as tarballs in dist/.
+// npm run package [-- --artifacts DIR [--all]]: everything that is published, as tarballs in dist/.
 //
 // Without --artifacts the binary of this machine is built, against an old glibc, and it alone is packed. With it, each
-// harnery-native.<platform>.node in DIR gets its package. The root package names exactly the platforms that were packed.
+// harnery-native.<platform>.node in DIR gets its package; --all: every platform must be there. The root package names
+// exactly the platforms that were packed.
 
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { checkBinary } from './check-binary.mjs'
 import { fail, installPackages, root, run, say } from './prepare.mjs'
 
-const { values } = parseArgs({ options: { artifacts: { type: 'string' } } })
+const { values } = parseArgs({ options: { artifacts: { type: 'string' }, all: { type: 'boolean' } } })
 const platforms = JSON.parse(readFileSync(path.join(root, 'platforms.json'), 'utf8'))
 const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
 const dist = path.join(root, 'dist')
@@ -19,6 +20,8 @@ rmSync(dist, { recursive: true, force: true })
 mkdirSync(path.join(dist, 'packages'), { recursive: true })
 const artifacts = values.artifacts ? path.resolve(values.artifacts) : buildHere()
 const packed = Object.keys(platforms).filter((name) => existsSync(path.join(artifacts, binaryOf(name))))
+const missing = Object.keys(platforms).filter((name) => !packed.includes(name))
+if (values.all && missing.length > 0) fail(`${artifacts} lacks the binaries for ${missing.join(', ')}`)
 if (packed.length === 0) fail(`${artifacts} holds no harnery-native.<platform>.node`)
 for (const name of packed) pack(platformPackage(name))
 pack(rootPackage(packed))
@@ -85,5 +88,4 @@ function writeManifest(folder, content) {
 
 function pack(folder) {
   run('npm', ['pack', folder, '--pack-destination', dist, '--loglevel=error'])
-  if (!statSync(folder).isDirectory()) fail(`${folder} vanished`)
 }

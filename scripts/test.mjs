@@ -81,4 +81,5 @@ function buildAndCompare() {
     rmSync(path.join(root, name), { force: true })
     copyFileSync(path.join(aside, name), path.join(root, name))
   }
+  run(process.execPath, ['scripts/compat.mjs', '--check'])
 }

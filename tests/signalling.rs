@@ -9,9 +9,7 @@ use std::rc::Rc;
 
 use harnery_native::process::handle::kernel::{Kernel, Scope, SystemKernel};
 use harnery_native::process::machine::Machine;
-use harnery_native::process::signal::{
-    hold, send_if_same, signal_group_if_same, signal_if_same, Error, Signalled,
-};
+use harnery_native::process::signal::{hold, send_if_same, signal_group_if_same, signal_if_same};
 use harnery_native::process::{
     Asked, Dependencies, Generation, NoDependencies, Pid, Presence, Processes, Sent, Signal,
 };
@@ -21,10 +19,6 @@ use real::*;
 
 fn machine() -> Machine {
     Machine::new(|| None)
-}
-
-fn lead() {
-    rustix::process::setsid().unwrap();
 }
 
 /// A kernel in which some calls fail.
@@ -374,54 +368,6 @@ fn a_reader_that_throws_is_unknown_and_one_that_answers_replaces_the_probe() {
     let told = signal_if_same(&machine(), child.pid(), token.as_deref(), Signal::SIGKILL, &other).unwrap();
     assert_eq!((told.sent(), told.verdict), (false, Generation::Different));
     assert_eq!(machine().presence(child.pid()), Presence::Present);
-}
-
-#[test]
-fn p6_without_pidfds_a_process_whose_main_thread_has_left_is_present() {
-    let child = forked_without_main_thread();
-    let (machine, _) = Lacking::pidfds(Errno::ENOSYS).machine();
-    assert_eq!(machine.presence(child.pid()), Presence::Present);
-}
-
-/// Ends a process and hands its number to another while the token is being read, and answers as if nothing happened.
-struct Recycling {
-    first: RefCell<Option<Forked>>,
-    second: RefCell<Option<Forked>>,
-    token: String,
-}
-
-impl Dependencies for Recycling {
-    fn read_token(&self, pid: Pid) -> Asked<Option<String>> {
-        if let Some(first) = self.first.borrow_mut().take() {
-            first.end_and_collect();
-            next_number_is(pid).unwrap();
-            *self.second.borrow_mut() = Some(forked(lead));
-        }
-        Asked::Answered(Some(self.token.clone()))
-    }
-}
-
-#[test]
-fn p7_a_number_that_is_handed_out_again_while_it_is_verified_is_never_hit() {
-    type Verb = fn(&dyn Processes, Pid, Option<&str>, Signal, &dyn Dependencies) -> Result<Signalled, Error>;
-    let verbs: [Verb; 2] = [signal_if_same, signal_group_if_same];
-    for verb in verbs {
-        let seen = in_a_pid_namespace(true, || {
-            let machine = machine();
-            let first = forked(lead);
-            let (pid, token) = (first.pid(), machine.start_token(first.pid()).unwrap());
-            if let Err(error) = next_number_is(pid) {
-                return format!("left out: ns_last_pid: {error}");
-            }
-            let (first, second) = (RefCell::new(Some(first)), RefCell::default());
-            let recycling = Recycling { first, second, token: token.clone() };
-            let told = verb(&machine, pid, Some(&token), Signal::SIGKILL, &recycling).unwrap();
-            assert!(!told.sent(), "{told:?}");
-            assert_eq!(recycling.second.borrow().as_ref().map(Forked::pid), Some(pid));
-            format!("{:?}", machine.presence(pid))
-        });
-        assert!(seen.is_none_or(|seen| seen == "Present" || seen.starts_with("left")));
-    }
 }
 
 #[test]

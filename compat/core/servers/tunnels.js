@@ -1,0 +1,7 @@
+// Generated from compat/layout.json; do not edit.
+'use strict'
+
+const native = require('../../../index.js')
+
+module.exports.tunnelServerId = native.tunnelServerId
+module.exports.tunnelServerInput = native.tunnelServerInput

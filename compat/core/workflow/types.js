@@ -1,0 +1,4 @@
+// Generated from compat/layout.json; do not edit.
+'use strict'
+
+

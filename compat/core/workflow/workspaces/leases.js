@@ -1,0 +1,6 @@
+// Generated from compat/layout.json; do not edit.
+'use strict'
+
+const native = require('../../../../index.js')
+
+module.exports.acquireNoClobberLease = native.acquireNoClobberLease
