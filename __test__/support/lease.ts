@@ -6,7 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { AcquireNoClobberLeaseInput, NoClobberLeaseOwner } from '../../index.js'
+import { type AcquireNoClobberLeaseInput, acquireNoClobberLease, type NoClobberLeaseOwner } from '../../index.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -16,6 +16,20 @@ export const staleAfterMs = 1000
 export const deadPid = 4_194_305
 /** Whatever is acquired then has expired by now. */
 export const longAgo = () => 1_700_000_000_000
+
+/** What a call throws. */
+export function thrownBy(call: () => unknown): unknown {
+  try {
+    call()
+  } catch (thrown) {
+    return thrown
+  }
+  throw new Error('it did not throw')
+}
+
+/** How an acquisition is refused. */
+export const refusal = (input: AcquireNoClobberLeaseInput) =>
+  thrownBy(() => acquireNoClobberLease(input)) as Error & { code: string; holder?: unknown; reason?: string }
 
 export class LeaseScene {
   private readonly dir = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'lease-'))

@@ -72,6 +72,11 @@ impl Scene {
         acquire(&self.host, &input, &Script::at(LONG_AGO)).unwrap().owner.clone()
     }
 
+    /// A holder `D` as a harness writes it, dead and expired.
+    pub fn planted_holder(&self) -> Planted {
+        Planted::new(self, "D").holds(self)
+    }
+
     pub fn dir(&self) -> Dir {
         Dir::open(&self.host.files, &self.path).unwrap()
     }

@@ -1,0 +1,104 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { acquireNoClobberLease } from '../index.js'
+import { LeaseScene, refusal, staleAfterMs } from './support/lease.js'
+import { residentGrowth } from './support/memory.js'
+
+let scene: LeaseScene
+
+beforeEach(() => {
+  scene = new LeaseScene()
+})
+
+afterEach(() => scene.remove())
+
+describe('processes', () => {
+  it('contend: one holds, the others are refused, and nothing of them is left', async () => {
+    const contenders = Array.from({ length: 6 }, () => scene.contender())
+    for (let round = 0; round < 5; round++) {
+      const answers = await Promise.all(contenders.map((contender) => contender.ask('acquire')))
+      const held = answers.filter((answer) => answer.startsWith('held '))
+      expect(held).toEqual([`held ${scene.current().owner_id}`])
+      expect(answers.filter((answer) => answer === 'refused LEASE_HELD unexpired')).toHaveLength(5)
+      const holder = contenders[answers.findIndex((answer) => answer.startsWith('held '))]
+      expect(await holder?.ask('release')).toBe('released')
+      expect(scene.names()).toEqual([])
+    }
+    const cycles = await Promise.all(contenders.map((contender) => contender.ask('cycles 500')))
+    // Who gets it how often is the scheduler's; that somebody always gets it is the lease's.
+    expect(cycles).toEqual(cycles.map(() => expect.stringMatching(/^cycles \d+$/)))
+    expect(cycles.some((answer) => answer !== 'cycles 0')).toBe(true)
+    expect(scene.names()).toEqual([])
+  })
+
+  it('are refused while a killed holder is unexpired, and recover from it afterwards', async () => {
+    const holder = scene.contender()
+    const answer = await holder.ask('acquire')
+    const later = () => Date.now() + 2 * staleAfterMs
+    expect(refusal(scene.input({ now: later }))).toMatchObject({ code: 'LEASE_HELD', reason: 'alive' })
+    await holder.kill()
+    expect(refusal(scene.input())).toMatchObject({ code: 'LEASE_HELD', reason: 'unexpired' })
+    const lease = acquireNoClobberLease(scene.input({ now: later }))
+    expect(`held ${lease.recovered_owner?.owner_id}`).toBe(answer)
+    lease.release()
+    expect(scene.names()).toEqual([])
+  })
+})
+
+const worker = (script: string) =>
+  new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads')
+     const native = require(workerData.addon)
+     ${script}`,
+    { eval: true, workerData: { addon: path.join(import.meta.dirname, '..', 'index.js'), input: scene.input() } },
+  )
+const message = (from: Worker) => new Promise((resolve) => from.once('message', resolve))
+
+describe('worker threads', () => {
+  it('are contenders like any other, and a holder that ends stays the process', async () => {
+    const holder = worker("parentPort.postMessage(native.acquireNoClobberLease(workerData.input).owner.owner_id)")
+    expect(await message(holder)).toBe(scene.current().owner_id)
+    expect(refusal(scene.input())).toMatchObject({ code: 'LEASE_HELD' })
+    await holder.terminate()
+    expect(refusal(scene.input({ now: () => Date.now() + 2 * staleAfterMs }))).toMatchObject({ reason: 'alive' })
+  })
+
+  it('leave nothing when they end in the middle of a recovery', async () => {
+    const dead = scene.plantHolder()
+    const living = { ...dead, owner_id: 'bystander', owner_file: 'owner-bystander.json', pid: process.pid }
+    writeFileSync(path.join(scene.path, living.owner_file), JSON.stringify(living))
+    const before = scene.names()
+    const recovering = worker(`
+      native.acquireNoClobberLeaseAsync(workerData.input).catch(() => {})
+      parentPort.postMessage('recovering')`)
+    expect(await message(recovering)).toBe('recovering')
+    await recovering.terminate()
+    expect(scene.names()).toEqual(before)
+  })
+
+  it('may end while they wait', async () => {
+    const lease = acquireNoClobberLease(scene.input())
+    const waiting = worker(`
+      native.acquireNoClobberLeaseAsync({ ...workerData.input, waitMs: 60000 })
+      parentPort.postMessage('waiting')`)
+    expect(await message(waiting)).toBe('waiting')
+    await waiting.terminate()
+    lease.release()
+    expect(scene.names()).toEqual([])
+  })
+})
+
+it('leaves the resident size flat over a hundred thousand cycles', () => {
+  const input = JSON.stringify(scene.input())
+  const growth = residentGrowth(
+    100_000,
+    `const input = ${input}
+     for (let left = times; left > 0; left--) {
+       native.acquireNoClobberLease(input).release()
+       if (left % 1000 === 0) await turn()
+     }`,
+  )
+  expect(growth).toBeLessThan(8)
+}, 120_000)
