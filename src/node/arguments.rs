@@ -236,11 +236,6 @@ impl<'env> Members<'env> {
         keys.into_iter().map(entry).collect()
     }
 
-    /// The object itself; `None` for options that were left out.
-    pub(super) fn value(&self) -> Option<Js<'env>> {
-        self.given.then_some(self.object)
-    }
-
     fn member(&self, name: &'static str) -> Result<Argument<'env>> {
         // Of options that were left out, every member is as undefined as they are.
         let value = if self.given { self.object.get(name)? } else { self.object };

@@ -12,8 +12,6 @@
 //! An exception is always thrown here, by us, as a real `Error`; the `napi::Error` that then travels up says only
 //! that one is pending. Every export has `catch_unwind`: a panic becomes an exception and never ends the process.
 
-#![allow(dead_code, reason = "the layer is complete before every domain stands on it")]
-
 mod arguments;
 mod call;
 mod environment;

@@ -65,13 +65,6 @@ pub(super) fn promise<'env, T: Task + 'static>(
     Ok(promise)
 }
 
-/// A promise that is settled when it is returned.
-pub(super) fn settled<'env>(scope: Scope<'env>, work: impl FnOnce() -> Result<Js<'env>>) -> Result<Js<'env>> {
-    let (promise, deferred) = new_promise(scope)?;
-    settle(scope, deferred, work())?;
-    Ok(promise)
-}
-
 /// The tasks of one environment.
 #[derive(Default)]
 pub(super) struct Waits {

@@ -125,11 +125,6 @@ impl<'env> Scope<'env> {
         Ok(array)
     }
 
-    pub(in crate::node) fn global(self) -> Result<Js<'env>> {
-        // SAFETY: as above.
-        self.make("the global object", |out| unsafe { sys::napi_get_global(self.raw, out) })
-    }
-
     /// Run a script in the environment's own realm.
     pub(in crate::node) fn run(self, script: &str) -> Result<Js<'env>> {
         let script = self.string(script)?;

@@ -1,0 +1,48 @@
+// The README says what is there: every export, every code, and an example that runs.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import * as native from '../index.js'
+
+const readme = readFileSync('README.md', 'utf8')
+const [, functions = ''] = readme.split('\n## Functions\n')
+const [tables = ''] = functions.split('\n## ')
+const [, errors = ''] = readme.split('\n## Errors\n')
+const [codes = ''] = errors.split('\n## ')
+
+it('names every export, and nothing that is none', () => {
+  const named = [...tables.matchAll(/`([A-Za-z_]\w+)(?:\(.*?\))?`/g)].map((match) => match[1] as string)
+  const exported = Object.keys(native).filter((name) => name !== 'default')
+  expect(exported.filter((name) => !named.includes(name))).toEqual([])
+  expect(named.filter((name) => /\w\(|^[A-Z_]+$/.test(name) && !exported.includes(name))).toEqual([])
+  const called = [...tables.matchAll(/`(\w+)\(/g)].map((match) => match[1] as string)
+  expect(called.filter((name) => !exported.includes(name))).toEqual([])
+})
+
+it('lists every code that an error can have, and no other', () => {
+  const listed = [...codes.matchAll(/^\| `([A-Z_]+)` \|/gm)].map((match) => match[1] as string).sort()
+  const sources = ['loader.js', ...rustFiles('src')].map((name) => readFileSync(name, 'utf8')).join('\n')
+  const used = [...sources.matchAll(/["']((?:ERR|LEASE|SERVER|HISTORY|WORKFLOW)_[A-Z_]+)["']/g)].map((match) => match[1] as string)
+  const constants = Object.keys(native)
+  expect([...new Set(used)].filter((code) => !constants.includes(code)).sort()).toEqual(listed)
+})
+
+it('shows an example that runs and prints what it says', { timeout: 60_000 }, () => {
+  const [, example = ''] = /```js\n([^]*?)```/.exec(readme) ?? []
+  const folder = mkdtempSync(path.join(tmpdir(), 'readme-'))
+  mkdirSync(path.join(folder, 'node_modules'))
+  symlinkSync(path.resolve('.'), path.join(folder, 'node_modules', 'harnery-native'))
+  writeFileSync(path.join(folder, 'example.mjs'), example)
+  const printed = execFileSync(process.execPath, ['example.mjs'], { cwd: folder, encoding: 'utf8', env: { ...process.env, TMPDIR: folder } })
+  rmSync(folder, { recursive: true })
+  expect(printed).toMatch(/^preview: running, idle for \d+ ms\ntrue signal\n$/)
+})
+
+function rustFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.rs'))
+    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
+}
