@@ -58,7 +58,9 @@ export declare namespace custody {
   /** Which of these servers may be stopped, with a reason for each. */
   export function planServerGc(views: ServerView[], policy?: GcPolicy): GcDecision[]
   export {
+    acquireNoClobberLease,
     AdoptServerOptions,
+    ancestry,
     configureHost,
     ensureServersDir,
     establishedConnectionCounts,
@@ -74,9 +76,12 @@ export declare namespace custody {
     OwnerState,
     parseLsofListen,
     parseProcNetTcp,
+    ProcessGenerationSignalDependencies,
     ProcessGenerationVerdict,
+    ProcessInfo,
     processStartToken,
     ProcNetTcpRow,
+    readProcessInfo,
     RegisterServerInput,
     ScanSupport,
     scanSupport,
@@ -88,8 +93,12 @@ export declare namespace custody {
     ServerKind,
     ServerOptions,
     serverPortRange,
+    ServerProcessDependencies,
     serversDir,
     ServerState,
+    signalIfSameGeneration,
+    StopResult,
+    StopServerOptions,
     TunnelReadinessVerifier,
     tunnelServerId,
     TunnelState,
@@ -1360,6 +1369,15 @@ export declare namespace custody {
    * `null` when no coordination root resolves.
    */
   export function registerServer(input: RegisterServerInput, options?: ServerOptions): ServerRecord | null
+  /**
+   * Stop a server under its id's custody, only while `record` is still the receipt of its registration: SIGTERM to each
+   * of its processes through its own hold (no group is signalled), SIGKILL to what is left after `graceMs` (5000).
+   *
+   * The lease is waited for at most `custodyWaitMs`, without blocking. Refused, with the record left in place:
+   * `registration custody root is unavailable`, `registration custody is unavailable`, `registration custody changed;
+   * retained current server`, a process that is not the recorded one, a signal that could not be sent.
+   */
+  export function stopServer(record: ServerRecord, options?: StopServerOptions): Promise<StopResult>
   /** Mark a server as used now (or at `now`), under its id's mutation lease. */
   export function touchServer(id: string, options?: ServerOptions & { now?: Date }): void
   /** {@link registerServer} for paths that start servers: `null` instead of whatever it throws. */

@@ -7,6 +7,7 @@
 pub mod claim;
 pub mod hold;
 pub mod lease;
+pub mod stop;
 pub mod unregister;
 
 use super::{Schema, ServerRecord};

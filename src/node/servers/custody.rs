@@ -9,15 +9,19 @@ use napi::bindgen_prelude::{Env, Result};
 use napi_derive::napi;
 
 use super::context::{self, record, Servers};
+use super::stop;
 use crate::node::arguments::Argument;
 use crate::node::value::{Js, Scope};
+use crate::node::waits::promise;
 use crate::servers::custody::unregister::unregister;
 use crate::servers::Schema;
 
 /// The functions and constants that both contracts have in common.
-const SHARED: [&str; 22] = [
+const SHARED: [&str; 26] = [
     "SERVER_DEFAULT_IDLE_HOURS",
     "SERVER_DEFAULT_OWNER_STALE_HOURS",
+    "acquireNoClobberLease",
+    "ancestry",
     "configureHost",
     "ensureServersDir",
     "establishedConnectionCounts",
@@ -30,12 +34,14 @@ const SHARED: [&str; 22] = [
     "parseProcNetTcp",
     "planServerGc",
     "processStartToken",
+    "readProcessInfo",
     "scanSupport",
     "serverGcConfig",
     "serverId",
     "serverPortRange",
     "serverState",
     "serversDir",
+    "signalIfSameGeneration",
     "tunnelServerId",
     "verifyProcessGeneration",
 ];
@@ -178,4 +184,22 @@ pub(crate) fn allocate_server_port<'env>(
     options: Js<'env>,
 ) -> Result<Option<u16>> {
     custody(env)?.allocate(server_type, options)
+}
+
+/// Stop a server under its id's custody, only while `record` is still the receipt of its registration: SIGTERM to each
+/// of its processes through its own hold (no group is signalled), SIGKILL to what is left after `graceMs` (5000).
+///
+/// The lease is waited for at most `custodyWaitMs`, without blocking. Refused, with the record left in place:
+/// `registration custody root is unavailable`, `registration custody is unavailable`, `registration custody changed;
+/// retained current server`, a process that is not the recorded one, a signal that could not be sent.
+#[napi(
+    namespace = "custody",
+    catch_unwind,
+    ts_args_type = "record: ServerRecord, options?: StopServerOptions",
+    ts_return_type = "Promise<StopResult>"
+)]
+pub(crate) fn stop_server<'env>(env: &'env Env, record: Js<'env>, options: Js<'env>) -> Result<Js<'env>> {
+    promise(Scope::from(env), || {
+        stop::begin(&custody(env)?, Argument::new(record, "record"), Argument::new(options, "options"))
+    })
 }

@@ -4,6 +4,7 @@ use napi::bindgen_prelude::{Env, Result};
 use napi_derive::napi;
 
 use super::context::{options, record, Servers};
+use crate::javascript::json::{Object, Value};
 use crate::lease::Progress;
 use crate::node::arguments::Argument;
 use crate::node::errors::raise;
@@ -12,8 +13,7 @@ use crate::node::objects::value_to_js;
 use crate::node::process::{KeptStandIns, StandIns};
 use crate::node::value::{Js, Scope};
 use crate::node::waits::{promise, AbortSignal, Step, Task};
-
-use crate::javascript::json::{Object, Value};
+use crate::servers::custody::stop::CustodyStop;
 use crate::servers::stop::{Method, Stop, StopOptions, StopResult, DEFAULT_GRACE};
 use crate::servers::Schema;
 
@@ -38,7 +38,7 @@ pub(crate) fn stop_server<'env>(env: &'env Env, record: Js<'env>, options: Js<'e
     })
 }
 
-fn begin<'env>(
+pub(super) fn begin<'env>(
     servers: &Servers<'env>,
     given: Argument<'env>,
     options_given: Argument<'env>,
@@ -51,23 +51,39 @@ fn begin<'env>(
     let stand_ins = stand_ins.map(|members| StandIns::of_a_server(&members)).transpose()?;
     let signal = members.optional("signal", AbortSignal::read)?;
     let registry = servers.registry();
-    let project = servers.done(registry.project(&options.coord_root))?;
-    let site = project.map(|project| registry.site(&project));
-    let stop = Stop::new(record, StopOptions { site, schema: servers.schema, grace });
+    let stop = servers.done(match servers.schema {
+        Schema::Custody => {
+            CustodyStop::new(&registry, record, &options, grace).map(|stop| Under::Custody(Box::new(stop)))
+        }
+        Schema::Current => registry.project(&options.coord_root).map(|project| {
+            let site = project.map(|project| registry.site(&project));
+            Under::Current(Stop::new(record, StopOptions { site, schema: Schema::Current, grace }))
+        }),
+    })?;
     let stand_ins = stand_ins.unwrap_or_default().keep()?;
     Ok((Stopping { stop, stand_ins }, signal))
 }
 
 /// A stop that a promise stands for.
-struct Stopping {
-    stop: Stop,
+pub(super) struct Stopping {
+    stop: Under,
     stand_ins: KeptStandIns,
+}
+
+enum Under {
+    Current(Stop),
+    Custody(Box<CustodyStop>),
 }
 
 impl Task for Stopping {
     fn advance<'env>(&mut self, scope: Scope<'env>) -> Result<Step<'env>> {
         let stand_ins = self.stand_ins.get(scope)?;
-        match self.stop.advance(&host(scope)?, &stand_ins) {
+        let host = host(scope)?;
+        let gone_on = match &mut self.stop {
+            Under::Current(stop) => stop.advance(&host, &stand_ins),
+            Under::Custody(stop) => stop.advance(&host, &stand_ins),
+        };
+        match gone_on {
             Ok(Progress::Done(result)) => Ok(Step::Done(value_to_js(scope, &described(result))?)),
             Ok(Progress::Wait(pause)) => Ok(Step::Wait(pause)),
             Err(error) => Err(raise(scope, error)),
@@ -75,7 +91,8 @@ impl Task for Stopping {
     }
 
     fn abort(&mut self, _scope: Scope<'_>) {
-        // Nothing is half done between two steps: what was sent was sent, and the record stands.
+        // Nothing is half done between two steps: what was sent was sent, the record stands, and dropping a stop
+        // lets go of its lease.
     }
 }
 

@@ -32,13 +32,18 @@ impl Custody {
         // Without a registry there is no registration, and no reason to make one for the lease.
         let store = Store::open(registry.host, &project.path)?.ok_or_else(changed)?;
         let lease = lease::take(registry.host, &project.path, &id, options.custody_wait)?;
-        let custody = Custody { host: registry.host.clone(), lease };
+        let custody = Custody::of(registry.host, lease);
         let current = readable(Schema::Custody, id.as_str(), store.read(&id, Schema::Custody)?)?;
         if current.is_some_and(|current| is_exact_receipt(&current, record)) {
             return Ok(custody);
         }
         custody.release()?;
         Err(changed())
+    }
+
+    /// The custody that an id's lease is.
+    pub(super) fn of(host: &Host, lease: Lease) -> Custody {
+        Custody { host: host.clone(), lease }
     }
 
     /// Let it go.
