@@ -58,11 +58,7 @@ impl Tap {
 
     /// Run until the end, or until it is killed.
     pub fn run<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(|_| {}));
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
-        std::panic::set_hook(hook);
-        match outcome {
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)) {
             Ok(value) => Some(value),
             Err(panic) if panic.is::<Killed>() => None,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -70,7 +66,11 @@ impl Tap {
     }
 
     fn step(&self, what: String) -> io::Result<()> {
-        assert!(!self.dead.get(), "a dead process goes on with {what}");
+        if self.dead.get() {
+            // What is dropped while it unwinds may try to tidy up: a process that was killed does not.
+            assert!(std::thread::panicking(), "a dead process goes on with {what}");
+            return Err(io::Error::from_raw_os_error(Errno::ESRCH as i32));
+        }
         let number = self.log.borrow().len();
         self.log.borrow_mut().push(what.clone());
         // Taken out while it runs: what comes before a call may make calls of its own, unasked.
@@ -82,7 +82,8 @@ impl Tap {
             Before::Fail(errno) => Err(io::Error::from_raw_os_error(errno as i32)),
             Before::Kill => {
                 self.dead.set(true);
-                std::panic::panic_any(Killed)
+                // No panic that anybody has to hear of.
+                std::panic::resume_unwind(Box::new(Killed))
             }
         }
     }
