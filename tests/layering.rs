@@ -102,6 +102,20 @@ fn no_source_file_is_longer_than_four_hundred_lines() {
     assert!(long.is_empty(), "split by verb: {}", long.join(", "));
 }
 
+#[test]
+fn every_dependency_says_what_it_is_for() {
+    let manifest = read("Cargo.toml");
+    let contributing = read("CONTRIBUTING.md");
+    let table = contributing.split("## Dependencies").nth(1).expect("a section of its own");
+    let sections =
+        manifest.split("\n[").filter(|section| section.split(']').next().unwrap().ends_with("dependencies"));
+    let named =
+        sections.flat_map(|section| section.lines().skip(1).filter_map(|line| line.split_once(" = ")));
+    let unexplained: Vec<_> =
+        named.map(|(name, _)| name).filter(|name| !words_of(table).any(|w| w == *name)).collect();
+    assert!(unexplained.is_empty(), "no line in CONTRIBUTING.md for {}", unexplained.join(", "));
+}
+
 /// How high each module stands, as the picture in `src/lib.rs` has it: one row a line, top to bottom.
 fn floors() -> BTreeMap<String, usize> {
     let lib = read("src/lib.rs");
@@ -214,6 +228,11 @@ fn end_of_string(text: &str) -> usize {
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// Words as crates are named.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').filter(|word| !word.is_empty())
 }
 
 fn sources() -> impl Iterator<Item = Source> {
