@@ -168,25 +168,29 @@ impl FromIterator<(Text, Value)> for Object {
         if is_plain(&members) {
             return Object { members };
         }
-        let mut members: Vec<(Text, Option<Value>)> =
-            members.into_iter().map(|(key, value)| (key, Some(value))).collect();
-        let mut order: Vec<usize> = (0..members.len()).collect();
-        order.sort_by(|a, b| members[*a].0.as_bytes().cmp(members[*b].0.as_bytes()));
-        // Of equal keys, which the stable sort left in their order, the first gives the place, the last the value.
-        let repeated: Vec<Vec<usize>> = order
-            .chunk_by(|a, b| members[*a].0 == members[*b].0)
-            .filter(|equal| equal.len() > 1)
-            .map(<[usize]>::to_vec)
-            .collect();
-        for equal in repeated {
-            let last = equal.iter().filter_map(|place| members[*place].1.take()).last();
-            members[equal[0]].1 = last;
-        }
-        let mut members: Vec<_> =
-            members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-        members.sort_by_key(|(key, _)| array_index(key).unwrap_or(u32::MAX));
-        Object { members }
+        assigned(members)
     }
+}
+
+/// An object of any members.
+fn assigned(members: Vec<(Text, Value)>) -> Object {
+    let mut members: Vec<(Text, Option<Value>)> =
+        members.into_iter().map(|(key, value)| (key, Some(value))).collect();
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_by(|a, b| members[*a].0.as_bytes().cmp(members[*b].0.as_bytes()));
+    // Of equal keys, which the stable sort left in their order, the first gives the place, the last the value.
+    let repeated: Vec<Vec<usize>> = order
+        .chunk_by(|a, b| members[*a].0 == members[*b].0)
+        .filter(|equal| equal.len() > 1)
+        .map(<[usize]>::to_vec)
+        .collect();
+    for equal in repeated {
+        let last = equal.iter().filter_map(|place| members[*place].1.take()).last();
+        members[equal[0]].1 = last;
+    }
+    let mut members: Vec<_> = members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    members.sort_by_key(|(key, _)| array_index(key).unwrap_or(u32::MAX));
+    Object { members }
 }
 
 /// Whether a short list of members is an object as it stands: no key twice, none that is an array index.

@@ -46,8 +46,10 @@ fn sorted(value: &Value) -> Value {
         Value::Object(object) => {
             let mut members: Vec<_> = object.iter().collect();
             members.sort_by(|(a, _), (b, _)| collate::compare_text(a, b));
+            let members: Vec<_> =
+                members.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
             // Building the object moves the array indices to the front, as it does in JavaScript.
-            Value::Object(members.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
+            Value::Object(members.into_iter().collect())
         }
         plain => plain.clone(),
     }
