@@ -7,10 +7,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use harnery_native::host::Host;
+use harnery_native::lease::Progress;
+use harnery_native::process::{NoDependencies, Pid, Presence};
 use harnery_native::servers::custody::hold::Custody;
+use harnery_native::servers::custody::stop::CustodyStop;
 use harnery_native::servers::custody::unregister::unregister;
 use harnery_native::servers::list::{list_servers, ListOptions};
 use harnery_native::servers::register::register;
+use harnery_native::servers::stop::StopResult;
 use harnery_native::servers::touch::touch;
 use harnery_native::servers::{Error, NoAnswers, Options, Registry, Schema, ServerRecord};
 use registry_support::hooked::{HookedFiles, WaitingClock};
@@ -119,4 +123,69 @@ fn custody_of_an_older_receipt_is_never_had() {
             Custody::take(&bench.registry(), receipt, &bench.options()).and_then(Custody::release)
         });
     }
+}
+
+/// A newcomer takes the id right before each step of a stop, as a process that knows nothing of custody may.
+#[test]
+fn a_late_stop_never_signals_or_removes_a_newer_registration() {
+    let newcomer = process::idle();
+    let (mut before, mut after) = (0, 0);
+    for step in 0.. {
+        let mut bench = Bench::of(Schema::Custody);
+        let helper = process::idle();
+        let mut its = input("a");
+        its.pid = Some(helper.pid());
+        let record = bench.register(&its).unwrap();
+        let files = HookedFiles::new();
+        let count = Cell::new(0);
+        let outcome: Rc<RefCell<Option<Result<ServerRecord, Error>>>> = Rc::default();
+        let (said, its_host) =
+            (outcome.clone(), Host { clock: Rc::new(WaitingClock::default()), ..bench.host.clone() });
+        let options = bench.options();
+        let mut given = input("a");
+        given.pid = Some(newcomer.pid());
+        files.hook(move |_, _| {
+            if count.replace(count.get() + 1) == step {
+                let registry = Registry { host: &its_host, schema: Schema::Current, answers: &NoAnswers };
+                let registered = register(&registry, &given, &options);
+                *said.borrow_mut() = Some(registered.map(|record| record.expect("there is a project")));
+            }
+            Ok(())
+        });
+        bench.host = Host { files: files.clone(), ..bench.host };
+        let stopped = stop(&bench, &record);
+        files.unhook();
+        match outcome.take() {
+            None => break,
+            Some(Err(Error::Busy(_))) => {}
+            Some(Err(error)) => panic!("step {step}: the newcomer failed: {error}"),
+            Some(Ok(registered)) => {
+                let stands =
+                    ServerRecord::read(bench.text("a").as_bytes(), Schema::Current).expect("a record");
+                assert!(stands.is_same_registration(&registered), "step {step}: {}", bench.text("a"));
+                // The older server was stopped by its exact receipt, or not at all.
+                let was_stopped = stopped.is_ok_and(|result| result.stopped);
+                assert_eq!(was_stopped, !is_alive(&bench, &helper), "step {step}");
+                *(if was_stopped { &mut after } else { &mut before }) += 1;
+            }
+        }
+        assert!(is_alive(&bench, &newcomer), "step {step}");
+    }
+    assert!(before > 0 && after > 0, "{before} before and {after} after the signal");
+}
+
+fn stop(bench: &Bench, record: &ServerRecord) -> Result<StopResult, Error> {
+    let grace = Duration::from_secs(5);
+    let mut stop = CustodyStop::new(&bench.registry(), record.clone(), &bench.options(), grace)?;
+    loop {
+        match stop.advance(&bench.host, &NoDependencies)? {
+            Progress::Done(result) => return Ok(result),
+            Progress::Wait(pause) => bench.host.clock.pause(&pause),
+        }
+    }
+}
+
+fn is_alive(bench: &Bench, helper: &process::Helper) -> bool {
+    let pid = Pid::new(helper.number()).expect("a process has a number");
+    bench.host.processes.presence(pid) == Presence::Present
 }
