@@ -1,15 +1,12 @@
 // A lease taken and released, on a memory file system: against its own system calls, made by a Rust program.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { bare, counting } from '../bare.mjs'
+import { calls } from '../calls.mjs'
 import { timed } from '../harness.mjs'
-import { record, shape } from '../strace.mjs'
-
-const here = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
-const committed = path.join(here, 'lease.calls')
+import { shape } from '../strace.mjs'
 
 export default [
   {
@@ -20,7 +17,7 @@ export default [
       const { acquireNoClobberLease } = await import('../../index.js')
       const memory = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir()
       const dir = mkdtempSync(path.join(memory, 'harnery-bench-'))
-      const { list, notes } = calls(dir)
+      const { list, notes } = calls('lease', dir, 'acquireNoClobberLease and release, warm, on tmpfs')
       const file = path.join(dir, 'calls')
       writeFileSync(file, list)
       const replay = bare('calls', file, dir)
@@ -41,21 +38,6 @@ export default [
 export function leaseInput(dir) {
   return { path: path.join(dir, 'lease'), scope: 'bench', authoritySha256: 'a'.repeat(64), staleAfterMs: 60_000 }
 }
-
-/** The operation's calls as strace shows them now; the committed list where there is no strace. */
-function calls(dir) {
-  const known = readFileSync(committed, 'utf8')
-  const now = record(path.join(here, 'traced', 'lease.mjs'), dir)
-  if (now === null) return { list: known, notes: ['strace cannot be used here: replaying benches/lease.calls'] }
-  if (process.env.HARNERY_BENCH_RECORD) writeFileSync(committed, heading + now)
-  const same = shape(now).join() === shape(known).join()
-  const note = same
-    ? 'replaying what strace shows, which is what benches/lease.calls lists'
-    : 'replaying what strace shows; benches/lease.calls lists something else (HARNERY_BENCH_RECORD=1 renews it)'
-  return { list: now, notes: [note] }
-}
-
-const heading = '# acquireNoClobberLease and release, warm, on tmpfs. Written with HARNERY_BENCH_RECORD=1 npm run bench -- lease.\n'
 
 function tally(names) {
   const counts = new Map()

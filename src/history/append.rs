@@ -8,7 +8,7 @@ use super::options::record_limit;
 use super::record::Lines;
 use super::writer::{write, Writer};
 use super::{AppendOptions, Boundary, Error, Receipt, Result, Seams, Writing};
-use crate::files::{Access, File};
+use crate::files::{Access, File, Stat};
 use crate::host::Host;
 use crate::javascript::json::safe_integer;
 
@@ -50,7 +50,7 @@ pub fn append_to_file(
     seams: &dyn Seams,
 ) -> Result<u64> {
     let lines = Lines::of(&[record], record_limit(max_record_bytes)?)?;
-    write(host, &Layout::file(path)?, writing, seams, |writer| writer.append_bytes(&lines.bytes))?;
+    write(host, &Layout::file(path)?, writing, seams, |writer| writer.append_to_active(&lines.bytes))?;
     Ok(lines.bytes.len() as u64)
 }
 
@@ -60,7 +60,8 @@ impl Writer<'_> {
         let mut rotated = false;
         let mut written = 0;
         while written < lines.bytes.len() {
-            let size = self.home.look_for_file(&self.layout.active)?.map_or(0, |stat| stat.size);
+            let seen = self.home.look_for_file(&self.layout.active)?;
+            let size = seen.map_or(0, |stat| stat.size);
             let room = options.max_segment_bytes.saturating_sub(size);
             let end = match (last_that_fits(lines, written, room), &self.layout.segments) {
                 (None, Some(segments)) if size > 0 => {
@@ -70,17 +71,22 @@ impl Writer<'_> {
                 }
                 (end, _) => end.unwrap_or(lines.bytes.len()),
             };
-            self.append_bytes(&lines.bytes[written..end])?;
+            self.append_bytes(seen, &lines.bytes[written..end])?;
             written = end;
         }
         Ok(rotated)
     }
 
-    /// Write whole lines to the end of the active file, which must end with a whole line, and sync it.
-    pub(super) fn append_bytes(&self, bytes: &[u8]) -> Result<()> {
+    /// [`Writer::append_bytes`] to a file that was not looked at yet.
+    pub(super) fn append_to_active(&self, bytes: &[u8]) -> Result<()> {
+        self.append_bytes(self.home.look_for_file(&self.layout.active)?, bytes)
+    }
+
+    /// Write whole lines to the end of the active file, which must still be what was seen and end with a whole line,
+    /// and sync it.
+    fn append_bytes(&self, seen: Option<Stat>, bytes: &[u8]) -> Result<()> {
         let name = &self.layout.active;
         self.seams.fault(Boundary::BeforeAppend)?;
-        let seen = self.home.look_for_file(name)?;
         let file = self.open_for_appending(name)?;
         let stat = self.home.must_be_a_file(name, file.stat()?)?;
         let changed = || Error::IdentityChanged(file.path().to_owned());

@@ -31,7 +31,7 @@ pub fn update<R>(
     write(host, &Layout::file(path)?, writing, seams, |writer| {
         let decision = decide(&mut Reader::open(host, writer.layout.clone(), options)?)?;
         if !decision.append.is_empty() {
-            writer.append_bytes(&Lines::of(&decision.append, options.max_record_bytes)?.bytes)?;
+            writer.append_to_active(&Lines::of(&decision.append, options.max_record_bytes)?.bytes)?;
         }
         Ok(decision.result)
     })

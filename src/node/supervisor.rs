@@ -68,7 +68,8 @@ pub(crate) fn request_supervisor_stop<'env>(
     let scope = Scope::from(env);
     let coord_root = absolute(scope, coord_root)?;
     let functions = StandIns::of_a_server(&Argument::new(dependencies, "dependencies").options()?)?;
-    let stopped = request_stop(&host(scope)?, &coord_root, sharing(scope, &coord_root)?, &functions);
+    let sharing = sharing(scope, Some(&coord_root))?;
+    let stopped = request_stop(&host(scope)?, &coord_root, sharing, &functions);
     let stop = stopped.map_err(|error| raise(scope, error))?;
     let signal = stop.signal.map(|signal| {
         let verdict = signal.verdict.as_str();

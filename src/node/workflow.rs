@@ -214,7 +214,7 @@ impl<'env> Run<'env> {
     }
 
     fn sharing(&self) -> Result<Sharing> {
-        sharing(self.scope, &self.coord_root)
+        sharing(self.scope, Some(&self.coord_root))
     }
 }
 

@@ -85,13 +85,19 @@ impl Registry<'_> {
     /// Who may look into a project: the host's answer, else `HARNERY_STORAGE_SHARING`, else the project's own
     /// configuration (a user's global file must not open every project), else only its user.
     pub fn sharing(&self, project: &Project) -> Sharing {
+        let configured = || Configuration::of_project(self.host, &project.path).sharing();
+        self.sharing_anywhere().or_else(configured).unwrap_or_default()
+    }
+
+    /// What the host or the environment says about sharing, for every project.
+    pub fn sharing_anywhere(&self) -> Option<Sharing> {
         if let Asked::Answered(sharing) = self.answers.sharing() {
-            return sharing;
+            return Some(sharing);
         }
-        match self.host.environment.get("HARNERY_STORAGE_SHARING").as_deref() {
-            Some("private") => Sharing::Private,
-            Some("group") => Sharing::Group,
-            _ => Configuration::of_project(self.host, &project.path).sharing().unwrap_or_default(),
+        match self.host.environment.get("HARNERY_STORAGE_SHARING")?.as_str() {
+            "private" => Some(Sharing::Private),
+            "group" => Some(Sharing::Group),
+            _ => None,
         }
     }
 

@@ -34,11 +34,10 @@ pub(super) fn lease_wait(options: &Members<'_>) -> Result<Duration> {
     Ok(options.optional("leaseWaitMs", Argument::milliseconds)?.unwrap_or(Duration::ZERO))
 }
 
-/// How to write at a path: with the modes of the project whose `.harnery` it is in.
+/// How to write at a path: with the modes of the project whose `.harnery` it is in, if it is in one.
 pub(super) fn writing(scope: Scope<'_>, path: &Path, lease_wait: Duration) -> Result<Writing> {
     let state = path.ancestors().find(|above| above.ends_with(".harnery"));
-    let root = state.and_then(Path::parent).unwrap_or(path);
-    Ok(Writing { lease_wait, sharing: sharing(scope, root)? })
+    Ok(Writing { lease_wait, sharing: sharing(scope, state.and_then(Path::parent))? })
 }
 
 /// `DurableHistoryReadOptions`, read but not judged.

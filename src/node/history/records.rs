@@ -14,9 +14,9 @@ use crate::node::instance::host;
 use crate::node::objects::{parse_json, Factory};
 use crate::node::value::{Js, Scope};
 
-/// So many bytes of JSON are handed over at once: enough to make the calls cheap, far below the longest string that
-/// any engine takes.
-const ENOUGH: usize = 4 << 20;
+/// So many bytes of JSON are handed over at once: enough to make the calls cheap, few enough to stay in the processor's
+/// cache.
+const ENOUGH: usize = 256 * 1024;
 
 /// `DurableHistoryReadOptions` applied to a whole history.
 pub(super) fn read_all<'env>(scope: Scope<'env>, layout: Layout, options: Js<'env>) -> Result<Js<'env>> {

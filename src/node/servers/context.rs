@@ -43,12 +43,18 @@ impl<'env> Servers<'env> {
     }
 }
 
-/// Who may look into a project: its state has the modes that the configured host, the environment or the project's
-/// own configuration says.
-pub(in crate::node) fn sharing(scope: Scope<'_>, coord_root: &Path) -> Result<Sharing> {
-    let project =
-        Project { coord_root: coord_root.to_string_lossy().into_owned(), path: coord_root.to_owned() };
-    Ok(Servers::new(scope, Schema::Current)?.registry().sharing(&project))
+/// Who may look into a project's state: what the configured host, the environment or the project's own configuration
+/// says. Without a project the first two alone.
+pub(in crate::node) fn sharing(scope: Scope<'_>, coord_root: Option<&Path>) -> Result<Sharing> {
+    let servers = Servers::new(scope, Schema::Current)?;
+    let registry = servers.registry();
+    Ok(match coord_root {
+        None => registry.sharing_anywhere().unwrap_or_default(),
+        Some(root) => {
+            let coord_root = root.to_string_lossy().into_owned();
+            registry.sharing(&Project { coord_root, path: root.to_owned() })
+        }
+    })
 }
 
 /// `ServerOptions`
