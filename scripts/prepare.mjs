@@ -15,7 +15,6 @@ export function say(text) {
 /** Run a program in the project's folder; end with a sentence when it fails. */
 export function run(command, args, { env, what = `${command} ${args.join(' ')}` } = {}) {
   const done = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } })
-  if (done.error?.code === 'ENOENT') fail(`${command} is not on the PATH. ${remedy(command)}`)
   if (done.error) fail(`${what} could not be run: ${done.error.message}`)
   if (done.status !== 0) fail(`${what} failed (${done.signal ?? `exit code ${done.status}`})`)
 }
@@ -25,16 +24,25 @@ export function fail(sentence) {
   process.exit(1)
 }
 
-function remedy(command) {
-  if (command === 'cargo') return 'Install Rust 1.89 or later (rustup.rs), then try again.'
-  return 'Install it, then try again.'
+/** See that Rust is there, new enough, and with these of cargo's commands. */
+export function checkRust(...commands) {
+  const needed = 'Rust 1.89 or later is needed (rustup.rs installs it)'
+  const version = spawnSync('cargo', ['--version'], { encoding: 'utf8' })
+  if (version.error) fail(`${needed}, and there is no cargo on the PATH.`)
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(version.stdout) ?? []
+  if (major === undefined || (Number(major) === 1 && Number(minor) < 89)) fail(`${needed}, and this is ${version.stdout.trim()}.`)
+  for (const command of commands) {
+    if (spawnSync('cargo', [command, '--version']).status !== 0) {
+      fail(`cargo ${command} is missing. Install it: rustup component add rustfmt clippy`)
+    }
+  }
 }
 
 /** Install the development packages when they are missing or not those of package-lock.json. */
 export function installPackages() {
   if (installed() === wanted()) return
   say('Installing the development packages from package-lock.json (npm ci)')
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+  run('npm', ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'])
 }
 
 function wanted() {
@@ -58,6 +66,7 @@ function versions(packages) {
 
 /** Build the addon with index.js and index.d.ts into a folder (the project's own unless another is given). */
 export function build({ release, into = root }) {
+  checkRust()
   say(`Building the addon (${release ? 'release' : 'debug'})`)
   const napi = path.join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
   const pipe = `node ${path.join('scripts', 'generate.mjs')}`

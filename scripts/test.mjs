@@ -2,7 +2,7 @@
 
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { build, fail, installPackages, root, run, say } from './prepare.mjs'
+import { build, checkRust, fail, installPackages, root, run, say } from './prepare.mjs'
 
 const CORE = ['--locked', '--no-default-features', '--features', 'sim']
 const BARE = ['--manifest-path', path.join('benches', 'bare', 'Cargo.toml')]
@@ -33,6 +33,7 @@ const steps = {
 }
 
 checkNode()
+checkRust('fmt', 'clippy')
 installPackages()
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps)
 const times = chosen.map((name) => {
@@ -59,8 +60,8 @@ function describe(name) {
 }
 
 function checkNode() {
-  const [major] = process.versions.node.split('.')
-  if (Number(major) < 20) fail(`Node 20 or later is needed, and this is ${process.version}.`)
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major < 20 || (major === 20 && minor < 17)) fail(`The tools need Node 20.17 or later, and this is ${process.version}.`)
 }
 
 function tool(script, args) {
