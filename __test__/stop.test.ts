@@ -165,6 +165,15 @@ describe('a stop', () => {
 })
 
 describe('an AbortSignal', () => {
+  it('ends a stop whose grace period never would', async () => {
+    const { pid } = await stubborn()
+    const controller = new AbortController()
+    const options = { coordRoot: null, graceMs: Number.MAX_SAFE_INTEGER, signal: controller.signal }
+    const settled = stopServer(unregistered(pid), options)
+    setTimeout(() => controller.abort('enough'), 20)
+    await expect(settled).rejects.toBe('enough')
+  })
+
   it('that is aborted rejects with its reason, sends nothing more and leaves the record', async () => {
     const { child, pid } = await stubborn()
     const record = register(pid)

@@ -95,15 +95,20 @@ fn a_process_that_proc_hides_is_present_with_an_unreadable_identity() {
     let token = machine().start_token(pid);
     let seen = in_a_fork(|| {
         // SAFETY: unshare touches no memory.
-        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0);
-        mount_proc("hidepid=2").unwrap();
+        if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 || mount_proc("hidepid=2").is_err() {
+            return "no mount namespace here".to_owned();
+        }
         become_nobody();
         let machine = machine();
         assert!(machine.start_token(machine.me()).is_some());
         let verdict = verify(&machine, pid, token.as_deref(), &NoDependencies);
         format!("{:?} {:?} {verdict:?}", machine.presence(pid), machine.start_token(pid))
     });
-    assert_eq!(seen.as_deref(), Ok("Present None Unknown"));
+    let seen = seen.unwrap();
+    if seen.starts_with("no ") {
+        return left_out(&seen);
+    }
+    assert_eq!(seen, "Present None Unknown");
 }
 
 #[test]
@@ -165,7 +170,9 @@ fn the_probe_is_forced_and_never_falls_back() {
     assert_eq!(forced("ps").probe(), Probe::Ps);
     assert_eq!(forced("procfs").probe(), Probe::Procfs);
     assert_eq!(forced("sysctl").probe(), Probe::Procfs);
-    let token = forced("ps").start_token(child.pid()).unwrap();
+    let Some(token) = forced("ps").start_token(child.pid()) else {
+        return left_out("there is no ps here");
+    };
     assert!(token.starts_with('p') && !token.contains("  "), "{token}");
     assert_eq!(forced("ps").start_token(child.pid()), Some(token));
     assert_eq!(forced("ps").start_token_by(Probe::Procfs, child.pid()), machine().start_token(child.pid()));
@@ -222,7 +229,7 @@ fn a_process_of_another_pid_namespace_is_elsewhere() {
         assert_ne!(machine.namespaces().0, witness.pid_namespace);
         format!("{:?} {:?}", judge(&machine, pid, &witness), machine.presence(pid))
     });
-    assert!(seen.is_none_or(|seen| seen == "Elsewhere Absent"));
+    assert_seen(seen, "Elsewhere Absent");
 }
 
 #[test]
@@ -240,7 +247,7 @@ fn numbers_are_not_looked_up_in_the_proc_of_another_pid_namespace() {
             machine.presence(me)
         )
     });
-    assert!(seen.is_none_or(|seen| seen == "1 false None None Present"));
+    assert_seen(seen, "1 false None None Present");
 }
 
 #[test]

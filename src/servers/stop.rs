@@ -232,10 +232,11 @@ impl Stop {
                 Seen::Same => all_gone = false,
                 Seen::Other(generation) => return Turn::Done(self.refuse(target.number, generation)),
             }
-            match target.wake() {
-                Some(wake) => pause.wake.push(wake),
-                None => pause.at_most = pause.at_most.min(POLL),
+            let wake = target.wake();
+            if wake.is_none() || target.is_scripted() {
+                pause.at_most = pause.at_most.min(POLL);
             }
+            pause.wake.extend(wake);
         }
         if all_gone {
             let detail = aftermath::who_listens(host, &self.record);

@@ -114,14 +114,20 @@ impl Target {
         self.judge(dependencies, told, signal)
     }
 
-    /// A descriptor that becomes readable once there is something new to see; `None`: poll.
+    /// A descriptor that becomes readable once there is something new to see.
     pub(super) fn wake(&self) -> Option<Rc<OwnedFd>> {
-        let held = self.held.as_ref().filter(|_| !self.probed.get() && !self.read.get())?;
+        // To the caller's probe it may live on after the machine says that it has ended.
+        let held = self.held.as_ref().filter(|_| !self.probed.get())?;
         if held.has_ended() {
             held.group_wake()
         } else {
             held.wake()
         }
+    }
+
+    /// Whether something may change that no descriptor tells of: what the caller's functions answer.
+    pub(super) fn is_scripted(&self) -> bool {
+        self.probed.get() || self.read.get()
     }
 
     /// The real user that it runs as, while it is there.
