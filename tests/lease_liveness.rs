@@ -22,7 +22,7 @@ fn a_refusal_names_the_holder_the_reason_and_the_seed_s_words_first() {
     assert_eq!(error.code().as_deref(), Some("LEASE_HELD"));
     assert!(error.to_string().starts_with(&format!("{SAID_FIRST}unexpired: pid 101")), "{error}");
     let Error::Held { holder, reason, .. } = error else { unreachable!() };
-    assert_eq!((*holder, reason), (held.owner.clone(), Reason::Unexpired));
+    assert_eq!((*holder, reason), ((*held.owner).clone(), Reason::Unexpired));
     assert_eq!(scene.names(), ["current", held.owner.owner_file.as_str()]);
     held.release(&scene.host).unwrap();
 }

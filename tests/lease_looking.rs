@@ -47,7 +47,7 @@ fn a_look_tells_the_state_and_changes_nothing() {
     let mut lease = scene.acquire().unwrap();
     let seen = look(&scene);
     assert_eq!((seen.state, seen.liveness), (State::Held, Some(Liveness::Live(Reason::Unexpired))));
-    assert_eq!((seen.owner, seen.leftovers), (Some(lease.owner.clone()), 0));
+    assert_eq!((seen.owner, seen.leftovers), (Some((*lease.owner).clone()), 0));
     lease.release(&scene.host).unwrap();
     assert_eq!(look(&scene).state, State::Free);
 

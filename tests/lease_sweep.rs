@@ -109,8 +109,12 @@ fn rule_6_what_came_after_the_first_look_is_left_to_the_next_holder() {
         Before::Go
     });
     let lease = tapped.acquire().unwrap();
-    let mut expected =
-        ["current".to_owned(), lease.owner.owner_file, "owner-late.json".into(), "quarantine-late".into()];
+    let mut expected = [
+        "current".to_owned(),
+        lease.owner.owner_file.clone(),
+        "owner-late.json".into(),
+        "quarantine-late".into(),
+    ];
     expected.sort();
     assert_eq!(scene.names(), expected);
 }

@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::liveness::Judge;
 use super::owner::{is_safe_component, Draft, Owner};
@@ -18,8 +19,9 @@ pub(super) struct Plan {
     pub(super) scope: String,
     pub(super) stale_after_ms: i64,
     pub(super) durability: Durability,
-    pub(super) owner: Owner,
-    pub(super) text: String,
+    pub(super) owner: Rc<Owner>,
+    /// The owner as it is written.
+    pub(super) text: Rc<str>,
     /// The name of this machine.
     pub(super) this_host: String,
     /// This process, whatever number the owner has.
@@ -62,6 +64,7 @@ impl Plan {
         let (owner, text) = Owner::compose(&draft).map_err(invalid)?;
         let stale_after_ms = whole(input.stale_after_ms).unwrap_or(i64::MAX);
         let (scope, durability) = (input.scope.clone(), input.durability);
+        let (owner, text) = (Rc::new(owner), text.into());
         Ok(Plan { path, scope, stale_after_ms, durability, owner, text, this_host, me })
     }
 }

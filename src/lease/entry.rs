@@ -3,6 +3,8 @@
 //! The file stays open as long as its owner stands there. That keeps its inode number from being given to another
 //! file, so a name with this device and inode is this file, and its bytes can be read without opening it again.
 
+use std::rc::Rc;
+
 use super::CURRENT;
 use crate::files::{Access, Dir, File, Identity, PathError};
 
@@ -12,7 +14,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) identity: Identity,
     file: File,
-    bytes: Vec<u8>,
+    text: Rc<str>,
 }
 
 /// Whose `current` is.
@@ -26,12 +28,15 @@ pub(super) enum Current {
 
 impl Entry {
     /// Write the owner file and make its content survive a power cut, before any other name of it exists.
-    pub(super) fn create(dir: Dir, name: &str, text: &str) -> Result<Entry, PathError> {
-        let bytes = text.as_bytes().to_owned();
+    pub(super) fn create(dir: Dir, name: &str, text: &Rc<str>) -> Result<Entry, PathError> {
         let file = dir.open_file(name, Access::CreateNew { mode: 0o600 })?;
-        let written = file.write_all_at(0, &bytes).and_then(|()| file.sync()).and_then(|()| file.stat());
+        let written =
+            file.write_all_at(0, text.as_bytes()).and_then(|()| file.sync()).and_then(|()| file.stat());
         match written {
-            Ok(stat) => Ok(Entry { dir, name: name.to_owned(), identity: stat.identity, file, bytes }),
+            Ok(stat) => {
+                let (name, text) = (name.to_owned(), Rc::clone(text));
+                Ok(Entry { dir, name, identity: stat.identity, file, text })
+            }
             Err(error) => {
                 // Best effort: the failure that is reported is the first one.
                 let _ = dir.unlink(name);
@@ -58,8 +63,8 @@ impl Entry {
 
     /// Whether the file, of this size, still has the bytes that were written.
     pub(super) fn is_unchanged(&self, size: u64) -> Result<bool, PathError> {
-        let length = self.bytes.len();
-        Ok(size == length as u64 && self.file.read_up_to(length)? == self.bytes)
+        let length = self.text.len();
+        Ok(size == length as u64 && self.file.read_up_to(length)? == self.text.as_bytes())
     }
 
     /// Unlink `current` if it is this file.

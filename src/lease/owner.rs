@@ -103,7 +103,8 @@ impl Owner {
         if object.get("schema_version").and_then(Value::as_safe_integer) != Some(1) {
             return Err(Flaw::Schema);
         }
-        Owner::from_object(object, &value).ok_or(Flaw::Corrupt)
+        let owner = Owner::from_object(object).ok_or(Flaw::Corrupt)?;
+        Ok(Owner { value, ..owner })
     }
 
     /// Milliseconds since the epoch.
@@ -116,7 +117,8 @@ impl Owner {
         timestamp::parse(&self.expires_at)
     }
 
-    fn from_object(object: &Object, value: &Value) -> Option<Owner> {
+    /// But for its `value`.
+    fn from_object(object: &Object) -> Option<Owner> {
         let text = |key| object.get(key).and_then(Value::as_str).map(str::to_owned);
         let owner = Owner {
             owner_id: text("owner_id")?,
@@ -133,7 +135,7 @@ impl Owner {
             created_at: text("created_at")?,
             expires_at: text("expires_at")?,
             witness: object.get("witness").and_then(Witness::from_value),
-            value: value.clone(),
+            value: Value::Null,
         };
         let valid = owner.owner_file == file_name(&owner.owner_id)
             && is_safe_component(&owner.owner_file)

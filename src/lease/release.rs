@@ -1,5 +1,7 @@
 //! Holding a lease, and letting it go.
 
+use std::rc::Rc;
+
 use super::contender::Plan;
 use super::entry::{Current, Entry};
 use super::sweep::PutOff;
@@ -14,7 +16,9 @@ use crate::process::Pid;
 #[derive(Debug)]
 #[must_use = "a lease is held until it is released"]
 pub struct Lease {
-    pub owner: Owner,
+    pub owner: Rc<Owner>,
+    /// The owner as it is on disk, one line.
+    pub text: Rc<str>,
     /// The dead holder that this one has replaced.
     pub recovered_owner: Option<Owner>,
     path: std::path::PathBuf,
@@ -41,7 +45,8 @@ impl Lease {
         put_off: Option<PutOff>,
     ) -> Lease {
         Lease {
-            owner: plan.owner.clone(),
+            owner: Rc::clone(&plan.owner),
+            text: Rc::clone(&plan.text),
             recovered_owner,
             path: plan.path.clone(),
             durability: plan.durability,
@@ -62,7 +67,7 @@ impl Lease {
         }
         let me = host.processes.me();
         if me != self.holder {
-            let Owner { scope, .. } = &self.owner;
+            let Owner { scope, .. } = &*self.owner;
             let holder = self.holder;
             return Err(Error::Lost(format!(
                 "lease {scope} belongs to process {holder}, this is process {me}"

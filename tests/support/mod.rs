@@ -69,7 +69,7 @@ impl Scene {
     /// A holder whose process is dead and whose time is over.
     pub fn dead_holder(&self) -> Owner {
         let input = Input { pid: Some(DEAD_PID as f64), ..self.input() };
-        acquire(&self.host, &input, &Script::at(LONG_AGO)).unwrap().owner.clone()
+        acquire(&self.host, &input, &Script::at(LONG_AGO)).unwrap().owner.as_ref().clone()
     }
 
     /// A holder `D` as a harness writes it, dead and expired.

@@ -8,7 +8,8 @@ use crate::javascript::text::{Part, Text};
 
 /// `JSON.stringify(value)`: no blanks, numbers as JavaScript prints them, lone surrogates escaped.
 pub fn stringify(value: &Value) -> String {
-    let mut out = String::new();
+    // Room for a usual record.
+    let mut out = String::with_capacity(512);
     write(&mut out, value, None);
     out
 }
@@ -105,10 +106,14 @@ fn line(out: &mut String, indent: Option<usize>) {
 
 fn quote(out: &mut String, text: &Text) {
     out.push('"');
-    for part in text.parts() {
-        match part {
-            Part::Plain(plain) => escape(out, plain),
-            Part::Lone(surrogate) => out.push_str(&format!("\\u{surrogate:04x}")),
+    if let Some(plain) = text.to_str() {
+        escape(out, plain);
+    } else {
+        for part in text.parts() {
+            match part {
+                Part::Plain(plain) => escape(out, plain),
+                Part::Lone(surrogate) => out.push_str(&format!("\\u{surrogate:04x}")),
+            }
         }
     }
     out.push('"');

@@ -50,7 +50,7 @@ impl Handles {
     pub(super) fn hand_out<'env>(&self, scope: Scope<'env>, lease: Lease) -> Result<Js<'env>> {
         self.last.set(self.last.get() + 1);
         let number = self.last.get();
-        let owner = scope.string(&stringify(&lease.owner.value))?;
+        let owner = scope.string(&lease.text)?;
         let recovered = match &lease.recovered_owner {
             Some(recovered) => scope.string(&stringify(&recovered.value))?,
             None => scope.undefined()?,
