@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -260,4 +261,10 @@ describe('changing over', () => {
     expect(native.readServer('one', { coordRoot })).toEqual(first)
     expect(() => migrateServerRecords(coordRoot, 3 as never)).toThrow(RangeError)
   })
+})
+
+it('the example runs and shows what it says', () => {
+  const run = spawnSync(process.execPath, ['examples/custody.mjs'], { encoding: 'utf8' })
+  expect(run.stdout.split('\n').filter((line) => line.startsWith('✓'))).toHaveLength(7)
+  expect(run).toMatchObject({ status: 0, stderr: '' })
 })
