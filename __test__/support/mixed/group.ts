@@ -1,7 +1,7 @@
 // A group of processes that contend for one lease and are killed meanwhile.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,12 +29,16 @@ const BETWEEN_CALLS: (typeof ENDS)[number][] = [
   ['call', 400],
 ]
 
+/** How much longer a group may take to show enough. */
+const PATIENCE_MS = 60_000
+
 export type Kind = 'native' | 'javascript'
 
 export class Group {
   readonly root = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'mixed-'))
   readonly lease = path.join(this.root, 'workspace.lease')
   private readonly log = path.join(this.root, 'log')
+  private readonly stop = path.join(this.root, 'stop')
   private readonly children = new Map<string, ChildProcess>()
   private stopping = false
 
@@ -52,25 +56,34 @@ export class Group {
     }
   }
 
-  /** Let them contend for a time, kill some of them again and again, and say what was seen. */
-  async contend(seconds: number, killEveryMs: number): Promise<Verdict> {
-    const until = Date.now() + seconds * 1_000
+  /**
+   * Let them contend for a time, kill some of them again and again, and say what was seen. On a machine that is busy with
+   * other things it takes longer, until enough has happened.
+   */
+  async contend(seconds: number, killEveryMs: number, isEnough: (seen: Verdict) => boolean): Promise<Verdict> {
+    const least = Date.now() + seconds * 1_000
+    this.members.forEach((kind, index) => this.start(kind, `${kind}-${index}`, least + PATIENCE_MS))
     const fd = openSync(this.log, 'a')
-    this.members.forEach((kind, index) => this.start(kind, `${kind}-${index}`, until))
     try {
-      while (Date.now() < until) {
+      while (Date.now() < least || (Date.now() < least + PATIENCE_MS && !isEnough(this.seen()))) {
         await sleep(killEveryMs * (0.5 + Math.random()))
         const names = [...this.children.keys()]
         const name = names[Math.floor(Math.random() * names.length)]
         const child = name && this.children.get(name)
-        if (!child || child.pid === undefined || Date.now() >= until) continue
+        if (!child || child.pid === undefined) continue
         writeSync(fd, `${process.hrtime.bigint()} ${name} ${child.pid} killed\n`)
         child.kill('SIGKILL')
       }
-      await this.quiet()
     } finally {
       closeSync(fd)
     }
+    this.stopping = true
+    writeFileSync(this.stop, '')
+    await this.quiet()
+    return this.seen()
+  }
+
+  private seen(): Verdict {
     return judge(readFileSync(this.log, 'utf8'))
   }
 
@@ -78,12 +91,12 @@ export class Group {
     const ends = kind === 'javascript' ? [...ENDS, ...BETWEEN_CALLS] : ENDS
     const [at, times] = ends[Math.floor(Math.random() * ends.length)] as (typeof ENDS)[number]
     const end = { at, after: Math.ceil(Math.random() * times) }
-    const job = { name, kind, input: this.input(), log: this.log, until, end }
+    const job = { name, kind, input: this.input(), log: this.log, stop: this.stop, until, end }
     const child = spawn(process.execPath, [CONTENDER, JSON.stringify(job)], { stdio: ['ignore', 'ignore', 'inherit'] })
     this.children.set(name, child)
     child.once('exit', () => {
       this.children.delete(name)
-      if (!this.stopping && Date.now() < until) this.start(kind, name, until)
+      if (!this.stopping) this.start(kind, name, until)
     })
   }
 

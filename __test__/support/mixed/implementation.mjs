@@ -16,9 +16,12 @@ export function acquirer(kind, before) {
   return require('../../../index.js').acquireNoClobberLease
 }
 
-/** Now and then, make a moment long in which others can come between. */
-export function stretch() {
-  if (Math.random() < 0.05) pause(Math.random() * 2)
+/** Now and then, make a moment long in which others can come between. There are dozens of file calls, and few steps. */
+export const stretchCall = () => stretch(0.05)
+export const stretchStep = () => stretch(0.3)
+
+function stretch(share) {
+  if (Math.random() < share) pause(Math.random() * 2)
 }
 
 /** Do nothing for a while, and let nothing else run in this process. */

@@ -2,9 +2,9 @@
 //
 // `{ input, at }`: acquire at that moment, and answer `{ held, text }`. `'release'`: let go, and answer the same.
 
-import { acquirer, stretch } from './implementation.mjs'
+import { acquirer, stretchCall, stretchStep } from './implementation.mjs'
 
-const acquire = acquirer(process.argv[2], stretch)
+const acquire = acquirer(process.argv[2], stretchCall)
 let lease
 
 process.on('message', (job) => {
@@ -13,7 +13,7 @@ process.on('message', (job) => {
   // All begin at once: whoever is early turns round and round until then.
   while (process.hrtime.bigint() < BigInt(job.at));
   attempt(() => {
-    lease = acquire({ ...job.input, onContention: stretch, onRecoveryStep: stretch })
+    lease = acquire({ ...job.input, onContention: stretchStep, onRecoveryStep: stretchStep })
   })
 })
 process.send('ready')

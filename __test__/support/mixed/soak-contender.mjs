@@ -1,12 +1,13 @@
-// One process of a group that contends for a lease: node soak-contender.mjs '{"name", "kind", "input", "log", "until", "end"}'.
+// One process of a group that contends for a lease: node soak-contender.mjs '{"name", "kind", "input", "log", "stop", "until", "end"}'.
 //
 // What it says of itself goes to a log that all share, each line appended by one write: `enter` once it holds the lease,
-// `leave` before it lets go. `end` says where it ends by itself with SIGKILL: `{ at, after }`, the n-th time that it comes there.
+// `leave` before it lets go. It goes on until there is a file `stop`, or until a time. `end` says where it ends by itself with
+// SIGKILL: `{ at, after }`, the n-th time that it comes there.
 
-import { openSync, writeSync } from 'node:fs'
-import { acquirer, CONTENTION, pause, stretch } from './implementation.mjs'
+import { existsSync, openSync, writeSync } from 'node:fs'
+import { acquirer, CONTENTION, pause, stretchCall, stretchStep } from './implementation.mjs'
 
-const { name, kind, input, log, until, end } = JSON.parse(process.argv[2])
+const { name, kind, input, log, stop, until, end } = JSON.parse(process.argv[2])
 const fd = openSync(log, 'a')
 const say = (what, text = '') => writeSync(fd, `${process.hrtime.bigint()} ${name} ${process.pid} ${what} ${text}\n`)
 
@@ -14,10 +15,10 @@ let passed = 0
 
 const acquire = acquirer(kind, () => {
   reach('call')
-  stretch()
+  stretchCall()
 })
 
-while (Date.now() < until) {
+while (!existsSync(stop) && Date.now() < until) {
   let lease
   try {
     lease = acquire({
@@ -33,7 +34,8 @@ while (Date.now() < until) {
   }
   say('enter', lease.recovered_owner ? 'recovered' : '')
   reach('holding')
-  pause(Math.random() * 2)
+  // A holder that lives keeps its lease beyond its time.
+  pause(Math.random() < 0.1 ? 2 * input.staleAfterMs : Math.random() * 2)
   say('leave')
   try {
     lease.release()
@@ -52,6 +54,7 @@ function refused(error) {
 }
 
 function reach(point) {
+  if (point !== 'call') stretchStep()
   if (end.at !== point || ++passed < end.after) return
   say('killed', point)
   process.kill(process.pid, 'SIGKILL')
