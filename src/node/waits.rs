@@ -130,8 +130,10 @@ impl Waits {
                 Ok(())
             }
             Err(error) => {
-                task.abort(scope);
-                self.finish(scope, number, Err(error))
+                // Taken first: while an exception is pending, the task could not call JavaScript.
+                let exception = exception(scope, error)?;
+                stop(scope, task)?;
+                self.finish(scope, number, Err(scope.throw(exception)))
             }
         }
     }
@@ -168,9 +170,8 @@ impl Waits {
         task.map_or(Ok(()), |task| self.call_off(scope, number, task))
     }
 
-    fn call_off(&self, scope: Scope<'_>, number: u64, mut task: Box<dyn Task>) -> Result<()> {
-        task.abort(scope);
-        drop(task);
+    fn call_off(&self, scope: Scope<'_>, number: u64, task: Box<dyn Task>) -> Result<()> {
+        stop(scope, task)?;
         let listening = self.tasks.borrow().get(&number).and_then(|entry| entry.listening.clone());
         let reason = match listening {
             Some(listening) => listening.signal(scope).and_then(AbortSignal::reason),
@@ -216,6 +217,15 @@ impl Waits {
         *self.door.borrow_mut() = Some(Arc::clone(&door));
         Ok(door)
     }
+}
+
+/// Let a task undo what is half done. What goes wrong there changes nothing for the promise, which has its reason.
+fn stop(scope: Scope<'_>, mut task: Box<dyn Task>) -> Result<()> {
+    let stopped = guarded(scope, || {
+        task.abort(scope);
+        Ok(())
+    });
+    stopped.or_else(|error| exception(scope, error).map(drop))
 }
 
 /// JavaScript's `abort(number)`.
