@@ -12,18 +12,18 @@ use harnery_native::history::append::append_to_file;
 use harnery_native::history::repair::repair;
 use harnery_native::history::{write, Error, Layout, NoSeams, Result, Writing};
 use harnery_native::host::Host;
-use harnery_native::sim::{Machine, Seat};
+use harnery_native::sim::{Machine, Seat, START_MS};
 
 use crate::support::{fated, killed_at, read_file, wait_for, Fate};
 
-const FILE: &str = "/h/x.jsonl";
+pub const FILE: &str = "/h/x.jsonl";
 const LEASE: &str = "x.jsonl.lease";
 const STALE: Duration = Duration::from_secs(30);
 const EMPTY: Duration = Duration::from_secs(5);
 
 /// What a contender finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Start {
+pub enum Start {
     Nothing,
     DeadOwner,
     /// A dead owner was judged by a contender that was killed before it could claim.
@@ -32,29 +32,38 @@ enum Start {
     Leftovers,
 }
 
-const STARTS: [Start; 4] = [Start::Nothing, Start::DeadOwner, Start::Emptied, Start::Leftovers];
+impl Start {
+    pub const ALL: [Start; 4] = [Start::Nothing, Start::DeadOwner, Start::Emptied, Start::Leftovers];
+}
 
-fn machine(start: Start) -> Machine {
+pub fn machine(start: Start) -> Machine {
     let machine = Machine::default();
+    // Long ago, so that whatever is found is old.
+    turn_to(&machine, START_MS - 3_600_000);
     let maker = machine.start(9);
     maker.host().files.make_dir(Path::new("/h"), 0o700).unwrap();
     if start != Start::Nothing {
         die_holding(&maker);
-        machine.pass(STALE);
     }
     if start == Start::Emptied {
         home(&maker).open_dir(LEASE).unwrap().unlink("owner.json").unwrap();
-        machine.pass(EMPTY);
     }
     if start == Start::Leftovers {
+        machine.pass(STALE);
         for step in [4, 6, 9] {
             let killed = machine.start(8);
             assert!(killed_at(&killed.host(), step, |host| add(host, "{}")).is_none());
             killed.kill();
         }
-        machine.pass(STALE);
     }
+    turn_to(&machine, START_MS);
     machine
+}
+
+fn turn_to(machine: &Machine, now_ms: i64) {
+    let mut world = machine.world();
+    world.now_ms = now_ms;
+    world.disk.now_ms = now_ms;
 }
 
 fn layout() -> Layout {
@@ -143,7 +152,7 @@ impl<F: Fn()> Fate for MeanwhileAt<F> {
 
 #[test]
 fn killed_between_any_two_steps_a_writer_stops_nobody_for_longer_than_the_stale_time_and_five_seconds() {
-    for start in STARTS {
+    for start in Start::ALL {
         for step in 0.. {
             let machine = machine(start);
             let killed = machine.start(1);
@@ -199,7 +208,7 @@ fn what_dead_contenders_left_beside_the_lease_is_swept_by_a_later_holder() {
 
 #[test]
 fn a_writer_that_runs_between_any_two_steps_of_another_loses_nothing() {
-    for start in STARTS {
+    for start in Start::ALL {
         for step in 0.. {
             let machine = machine(start);
             let (first, second) = (machine.start(1), machine.start(2));
@@ -230,7 +239,7 @@ fn a_writer_that_runs_between_any_two_steps_of_another_loses_nothing() {
 
 #[test]
 fn a_contender_that_takes_the_lease_between_any_two_steps_of_another_is_its_only_holder() {
-    for start in STARTS {
+    for start in Start::ALL {
         let mut holds = 0;
         for step in 0.. {
             let machine = machine(start);

@@ -1,11 +1,15 @@
 //! Durable history: what it promises, on real files and on the simulated machine.
 
 mod appending;
+#[cfg(feature = "sim")]
+mod interleavings;
 mod kills;
 #[cfg(feature = "sim")]
 mod lease;
 #[path = "../mortal/mod.rs"]
 mod mortal;
+#[cfg(feature = "sim")]
+mod power_cuts;
 mod reading;
 mod repair;
 mod rewriting;
