@@ -200,6 +200,28 @@ fn a_claim_that_took_the_place_of_the_judged_one_is_put_back() {
 }
 
 #[test]
+fn a_native_claim_that_was_taken_away_by_mistake_is_not_put_back_behind_its_claimant_s_back() {
+    let (machine, scene) = simulated();
+    let dead = scene.planted_holder();
+    Planted::new(&scene, "C").claims(&scene, &dead);
+    machine.start(2);
+    let (tap, tapped) = scene.tapped();
+    let other = scene.clone();
+    tap.before(move |_, call| {
+        if call.starts_with("rename recovery quarantine-") {
+            other.dir().rename("recovery", "quarantine-q").unwrap();
+            let living = Planted::new(&other, "living").with("pid", "102").created(START_MS);
+            living.with("witness", r#"{"pidfd_inode":"1002"}"#).claims(&other, &dead);
+        }
+        Before::Go
+    });
+    let message = refused(tapped.acquire(), "LEASE_RECOVERING");
+    assert!(message.starts_with("lease workspace recovery is already in progress"), "{message}");
+    assert!(!scene.has("recovery"));
+    assert_eq!(scene.names().iter().filter(|name| name.starts_with("quarantine-")).count(), 2);
+}
+
+#[test]
 fn a_claim_that_could_not_be_put_back_stays_in_its_quarantine() {
     let (machine, scene) = simulated();
     let dead = scene.planted_holder();

@@ -2,6 +2,7 @@
 
 mod registry_support;
 
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 
 use harnery_native::javascript::json;
@@ -126,6 +127,17 @@ fn the_project_is_the_nearest_directory_with_a_harnery_directory() {
     assert_eq!(found(), Some(under("one")));
     bench.environment.set("HARNERY_COORD_ROOT_OVERRIDE", &under("three"));
     assert_eq!(found(), Some(under("three")));
+}
+
+#[test]
+fn s5_a_project_whose_name_is_no_text_is_found_where_it_is() {
+    let bench = Bench::new();
+    let root = bench.dir.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir_all(root.join(".harnery")).unwrap();
+    *bench.environment.current.borrow_mut() = root.clone();
+    register(&bench.registry(), &input("a"), &Options::default()).unwrap().unwrap();
+    assert!(root.join(".harnery/servers/a.json").exists());
+    assert_eq!(std::fs::read_dir(bench.dir.path()).unwrap().count(), 1, "and nowhere else");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The registry as a caller sees it: a machine, a contract, what the caller's host answers, and a project.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::answers::{Answers, Owner};
@@ -64,12 +64,15 @@ impl Registry<'_> {
             CoordRoot::Unset => match self.answers.resolve_coord_root() {
                 Asked::Answered(root) => root,
                 Asked::Threw => None,
-                Asked::NotSupplied => self.nearest_root(),
+                Asked::NotSupplied => return self.nearest_project(),
             },
         };
-        let Some(coord_root) = coord_root.filter(|root| !root.is_empty()) else { return Ok(None) };
+        coord_root.filter(|root| !root.is_empty()).map(|root| self.project_at(root)).transpose()
+    }
+
+    fn project_at(&self, coord_root: String) -> Result<Project, Error> {
         let path = self.resolve(paths::without_nul(&coord_root)?);
-        Ok(Some(Project { coord_root, path }))
+        Ok(Project { coord_root, path })
     }
 
     /// `path.resolve`
@@ -117,17 +120,19 @@ impl Registry<'_> {
         }
     }
 
-    fn nearest_root(&self) -> Option<String> {
+    fn nearest_project(&self) -> Result<Option<Project>, Error> {
         let environment = &self.host.environment;
         let get = |name| environment.get(name).filter(|value| !value.is_empty());
         if let Some(root) = get("HARNERY_COORD_ROOT_OVERRIDE") {
-            return Some(root);
+            return self.project_at(root).map(Some);
         }
         let project = get("CLAUDE_PROJECT_DIR").filter(|path| paths::without_nul(path).is_ok());
         let starts = [project.map(|path| self.resolve(&path)), Some(environment.current_dir())];
-        starts.into_iter().flatten().find_map(|start| {
-            let holds = |dir: &&std::path::Path| self.host.files.stat_followed(&dir.join(".harnery")).is_ok();
-            start.ancestors().find(holds).map(|dir| dir.to_string_lossy().into_owned())
-        })
+        let found = starts.into_iter().flatten().find_map(|start| {
+            let holds = |dir: &&Path| self.host.files.stat_followed(&dir.join(".harnery")).is_ok();
+            start.ancestors().find(holds).map(Path::to_owned)
+        });
+        // The path as it is: shown as text, a name that is not UTF-8 would be another's.
+        Ok(found.map(|path| Project { coord_root: path.to_string_lossy().into_owned(), path }))
     }
 }
