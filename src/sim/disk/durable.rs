@@ -170,6 +170,18 @@ impl Disk {
         }
     }
 
+    /// All that [`Disk::after_power_cut`] depends on.
+    pub(in crate::sim) fn durable_fingerprint(&self) -> u128 {
+        let unsynced = |(number, kept): &(Number, Rc<Kept>)| match (&kept.inode.node, &self.durable) {
+            (Node::File(bytes), Some(durable)) if durable.content_of(*number) != *bytes => {
+                Some((*number, bytes.clone()))
+            }
+            _ => None,
+        };
+        let contents: Vec<_> = self.inodes.iter().filter_map(unsynced).collect();
+        fingerprint_of(&(&self.durable, contents))
+    }
+
     /// The disks that a power cut can leave, each once, and whether these are all: at most `limit` of them are made.
     pub fn after_power_cut(&self, limit: usize) -> (Vec<Disk>, bool) {
         let Some(durable) = &self.durable else { return (vec![self.clone()], true) };

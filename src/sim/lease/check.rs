@@ -52,7 +52,7 @@ impl LeaseCheck {
 }
 
 /// Let a fresh native contender acquire and release the lease; why it could not, if so.
-fn let_loose(world: World) -> Option<String> {
+pub(super) fn let_loose(world: World) -> Option<String> {
     let machine = Machine::with(world);
     if let Some(why) = stuck(&Native::default(), &machine, "native") {
         return Some(why);

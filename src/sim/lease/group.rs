@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{contender, LeaseCheck, Native, StartState, TypeScript};
+use super::{contender, LeaseCheck, Native, PowerCheck, StartState, TypeScript};
+use crate::lease::Durability;
 use crate::sim::explore::{Bounds, Contender, Grain, Report, Rules, Search};
 use crate::sim::Numbering;
 
@@ -15,6 +16,8 @@ pub struct Group {
     pub numbering: Numbering,
     /// Whether a fresh TypeScript contender must get through, too.
     pub fresh_typescript: bool,
+    /// What the natives make survive a power cut.
+    pub durability: Durability,
 }
 
 impl Group {
@@ -36,6 +39,7 @@ impl Group {
             },
             numbering: Numbering::PerCaller,
             fresh_typescript: false,
+            durability: Durability::default(),
         }
     }
 
@@ -54,6 +58,12 @@ impl Group {
     /// A contender that could go on is held up for another one at most so often.
     pub fn preemptions(mut self, preemptions: u8) -> Self {
         self.rules.preemptions = Some(preemptions);
+        self
+    }
+
+    /// The natives make nothing survive but their owner files.
+    pub fn careless(mut self) -> Self {
+        self.durability = Durability::Process;
         self
     }
 
@@ -80,6 +90,13 @@ impl Group {
         self.search(start).run(bounds, &mut self.check())
     }
 
+    /// All that can happen from a start state, within bounds, with the power cut at every moment.
+    pub fn cut_power(&self, start: &StartState, bounds: Bounds, check: &mut PowerCheck) -> Report {
+        let mut start = start.clone();
+        start.world.disk.track_durability();
+        self.search(&start).run(bounds, check)
+    }
+
     /// One run for each seed.
     pub fn by_chance(&self, start: &StartState, seeds: std::ops::Range<u64>) -> Report {
         self.search(start).by_chance(seeds, &mut self.check())
@@ -99,7 +116,7 @@ impl Group {
 
     fn contenders(&self) -> Vec<Contender> {
         let one = |(n, kind)| match kind {
-            b'N' => contender("N", n, Native::default()),
+            b'N' => contender("N", n, Native { durability: self.durability }),
             b'T' => contender("T", n, TypeScript),
             other => panic!("{} is no kind of contender", char::from(other)),
         };

@@ -3,6 +3,7 @@
 mod check;
 mod group;
 mod native;
+mod power;
 mod starts;
 mod typescript;
 
@@ -13,6 +14,7 @@ use crate::sim::Viewer;
 pub use check::LeaseCheck;
 pub use group::Group;
 pub use native::Native;
+pub use power::PowerCheck;
 pub use starts::{start_states, StartState};
 pub use typescript::TypeScript;
 

@@ -10,7 +10,7 @@ use crate::javascript::json::sha256_hex;
 use crate::sim::{Machine, World, START_MS};
 
 /// A machine with a lease directory in some state.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct StartState {
     pub name: &'static str,
     pub world: World,

@@ -1,0 +1,56 @@
+//! The power is cut at every moment of concurrent runs; whatever the disk kept, a contender of the next boot gets the
+//! lease and cleans up.
+//!
+//! Of the names and contents that were not synced any combination survives, up to a bound for each moment, which is
+//! printed.
+#![cfg(feature = "sim")]
+
+use harnery_native::sim::explore::{Bounds, Report};
+use harnery_native::sim::lease::{start_states, Group, PowerCheck};
+
+/// So many disks at most are mounted for one moment.
+const LIMIT: usize = 256;
+
+fn cut(group: &Group, starts: &[&str], check: &mut PowerCheck) {
+    let mut total = Report { complete: true, ..Report::default() };
+    for start in start_states().into_iter().filter(|start| starts.is_empty() || starts.contains(&start.name))
+    {
+        total.add(group.cut_power(&start, Bounds { states: 1_000_000, first_finding: false }, check));
+    }
+    let extent = if check.complete { "all".to_owned() } else { format!("at most {LIMIT} for each moment") };
+    println!(
+        "{}: {} disks, {extent}, {} of them different; {total}",
+        group.who,
+        check.images,
+        check.distinct()
+    );
+    assert!(total.complete && total.findings.is_empty(), "{total}");
+}
+
+#[test]
+fn one_native_recovers_every_disk_that_it_can_leave_from_every_start_state() {
+    cut(&Group::new("N"), &[], &mut PowerCheck::new(LIMIT));
+}
+
+#[test]
+fn two_natives_recover_every_disk_that_they_can_leave() {
+    let starts = ["nothing", "dead holder", "claim, current removed", "claim with a strange pin"];
+    cut(&Group::new("NN").preemptions(1), &starts, &mut PowerCheck::new(LIMIT));
+}
+
+#[test]
+fn so_do_natives_that_make_nothing_survive_but_their_owner_files() {
+    cut(&Group::new("N").careless(), &[], &mut PowerCheck::new(LIMIT));
+    cut(&Group::new("NN").careless().preemptions(1), &["nothing"], &mut PowerCheck::new(LIMIT));
+}
+
+#[test]
+fn a_native_and_a_typescript_contender_recover_every_disk_that_they_can_leave() {
+    let starts = ["nothing", "dead holder", "claim, current removed"];
+    cut(&Group::new("NT").preemptions(1), &starts, &mut PowerCheck::new(LIMIT));
+}
+
+#[test]
+fn a_boot_with_a_wrong_clock_knows_that_the_holders_of_an_earlier_boot_are_gone() {
+    cut(&Group::new("NN").preemptions(1), &["nothing"], &mut PowerCheck::new(LIMIT).and_a_wrong_clock());
+}
