@@ -7,6 +7,7 @@
 //! ```
 
 mod calls;
+mod processor;
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ use std::time::Instant;
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::time::{clock_gettime, ClockId};
+
+use processor::OneProcessor;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
 fn calls(file: &str, dir: PathBuf) -> io::Result<()> {
     let text = std::fs::read_to_string(file)?;
     let mut replay = calls::Replay::new(&text, &dir)?;
+    let _shared = OneProcessor::share()?;
     for line in io::stdin().lock().lines() {
         let rounds: u64 = line?.trim().parse().map_err(io::Error::other)?;
         let start = Instant::now();
