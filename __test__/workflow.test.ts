@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -18,16 +18,10 @@ import {
   workflowRunManifestPath,
 } from '../index.js'
 import type { WorkflowRepoSnapshot } from '../index.js'
+import { scratch } from './support/scratch.js'
 
-const roots: string[] = []
-function scratch(): string {
-  const root = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'workflow-'))
-  roots.push(root)
-  return root
-}
 afterEach(() => {
   configureHost(null)
-  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true })
 })
 
 const runDir = (root: string) => path.join(root, '.harnery', 'workflows', 'run-1')
@@ -137,8 +131,7 @@ describe('a recovery of a resume lock', () => {
   })
 
   it('computes the digest of a real inode above 2^53 as Node does', () => {
-    const [lower, upper] = [scratch(), mkdtempSync(path.join(os.tmpdir(), 'workflow-upper-'))]
-    roots.push(upper)
+    const [lower, upper] = [scratch(), scratch(os.tmpdir())]
     locked({}, lower)
     for (const name of ['up', 'work', 'merged']) mkdirSync(path.join(upper, name))
     const at = (name: string) => path.join(upper, name)

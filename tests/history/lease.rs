@@ -6,7 +6,6 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use harnery_native::clock::{Clock, Pause};
 use harnery_native::files::{Access, Dir, Kind};
 use harnery_native::history::append::append_to_file;
 use harnery_native::history::repair::repair;
@@ -14,12 +13,12 @@ use harnery_native::history::{write, Error, Layout, NoSeams, Result, Writing};
 use harnery_native::host::Host;
 use harnery_native::sim::{Machine, Seat, START_MS};
 
-use crate::support::{fated, killed_at, read_file, wait_for, Fate};
+use crate::support::{fated, killed_at, read_file, Fate};
 
 pub const FILE: &str = "/h/x.jsonl";
-const LEASE: &str = "x.jsonl.lease";
-const STALE: Duration = Duration::from_secs(30);
-const EMPTY: Duration = Duration::from_secs(5);
+pub const LEASE: &str = "x.jsonl.lease";
+pub const STALE: Duration = Duration::from_secs(30);
+pub const EMPTY: Duration = Duration::from_secs(5);
 
 /// What a contender finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,24 +65,24 @@ fn turn_to(machine: &Machine, now_ms: i64) {
     world.disk.now_ms = now_ms;
 }
 
-fn layout() -> Layout {
+pub fn layout() -> Layout {
     Layout::file(Path::new(FILE)).unwrap()
 }
 
-fn add(host: &Host, record: &str) -> Result<u64> {
+pub fn add(host: &Host, record: &str) -> Result<u64> {
     append_to_file(host, Path::new(FILE), record, 4096.0, Writing::default(), &NoSeams)
 }
 
-fn records(seat: &Seat) -> Vec<String> {
+pub fn records(seat: &Seat) -> Vec<String> {
     read_file(&seat.host(), Path::new(FILE)).unwrap()
 }
 
-fn home(seat: &Seat) -> Dir {
+pub fn home(seat: &Seat) -> Dir {
     Dir::open(&seat.host().files, Path::new("/h")).unwrap()
 }
 
 /// Take the lease and never give it back; the process lives on.
-fn hold_for_ever(seat: &Seat) -> Result<()> {
+pub fn hold_for_ever(seat: &Seat) -> Result<()> {
     let (host, layout) = (seat.host(), layout());
     let held = Cell::new(false);
     let done = catch_unwind(AssertUnwindSafe(|| {
@@ -105,7 +104,7 @@ fn die_holding(seat: &Seat) {
     seat.kill();
 }
 
-fn put_owner(seat: &Seat, owner: &str) {
+pub fn put_owner(seat: &Seat, owner: &str) {
     let home = home(seat);
     home.make_dir(LEASE, 0o700).unwrap();
     let file =
@@ -113,7 +112,7 @@ fn put_owner(seat: &Seat, owner: &str) {
     file.write_all_at(0, owner.as_bytes()).unwrap();
 }
 
-fn is_busy<T: std::fmt::Debug>(outcome: Result<T>) -> bool {
+pub fn is_busy<T: std::fmt::Debug>(outcome: Result<T>) -> bool {
     match outcome {
         Err(Error::Busy(path)) => path == Path::new("/h").join(LEASE),
         _ => false,
@@ -294,258 +293,4 @@ fn the_name_is_an_empty_directory_only_between_a_take_over_s_unlink_and_its_clai
         empty += usize::from(seen.get());
     }
     assert_eq!(empty, 3, "before the identity, its comparison and the rename");
-}
-
-#[test]
-fn an_owner_is_dead_only_when_it_is_old_and_its_process_is_provably_gone() {
-    let dead = [
-        // As the TypeScript writes it.
-        r#"{"owner_id":"a","pid":150,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":2147483647,"acquired_at":"2000-01-01T00:00:00.000Z","more":1}"#,
-        // The number is in use again.
-        r#"{"owner_id":"a","pid":101,"acquired_at":"2026-01-01T00:00:00.000Z","witness":{"pidfd_inode":"7","pid_namespace":"1"}}"#,
-        // The machine has restarted, whatever the clock says.
-        r#"{"owner_id":"a","pid":101,"acquired_at":"2999-01-01T00:00:00.000Z","witness":{"start_token":"lffffffff.1"}}"#,
-    ];
-    let unknown = [
-        r#"{"owner_id":"a","pid":101,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":150,"acquired_at":"2026-01-01T00:00:00.001Z"}"#,
-        r#"{"owner_id":"a","pid":150,"acquired_at":"2026-01-02T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":150,"acquired_at":"2026-01-01T00:00:00.000Z","witness":{"pid_namespace":"2"}}"#,
-        r#"{"owner_id":"a","pid":101,"acquired_at":"2026-01-01T00:00:00.000Z","witness":{"pidfd_inode":"1001","pid_namespace":"1"}}"#,
-        r#"{"owner_id":"a","pid":0,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":-5,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":4294967446,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":1.5,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":"150","acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"","pid":150,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"pid":150,"acquired_at":"2026-01-01T00:00:00.000Z"}"#,
-        r#"{"owner_id":"a","pid":150,"acquired_at":"long ago"}"#,
-        r#"{"owner_id":"a","pid":150"#,
-        "",
-    ];
-    let attempt = |owner: &str, end: &str| {
-        let machine = Machine::default();
-        let contender = machine.start(1);
-        contender.host().files.make_dir(Path::new("/h"), 0o700).unwrap();
-        put_owner(&contender, &format!("{owner}{end}"));
-        machine.pass(STALE);
-        add(&contender.host(), "{}")
-    };
-    for owner in dead {
-        assert!(attempt(owner, "\n").is_ok(), "{owner}");
-        assert!(is_busy(attempt(owner, "")), "torn: {owner}");
-    }
-    for owner in unknown {
-        assert!(is_busy(attempt(owner, "\n")), "{owner}");
-    }
-}
-
-#[test]
-fn a_directory_that_was_found_empty_is_taken_only_after_five_seconds() {
-    let machine = Machine::default();
-    let contender = machine.start(1);
-    let host = contender.host();
-    host.files.make_dir(Path::new("/h"), 0o700).unwrap();
-    home(&contender).make_dir(LEASE, 0o700).unwrap();
-    machine.pass(EMPTY - Duration::from_millis(1));
-    assert!(is_busy(add(&host, "{}")));
-    machine.pass(Duration::from_millis(1));
-    assert!(add(&host, "{}").is_ok());
-}
-
-#[test]
-fn a_directory_with_something_else_in_it_is_never_taken() {
-    let machine = Machine::default();
-    let contender = machine.start(1);
-    let host = contender.host();
-    host.files.make_dir(Path::new("/h"), 0o700).unwrap();
-    home(&contender).make_dir(LEASE, 0o700).unwrap();
-    home(&contender).open_dir(LEASE).unwrap().make_dir("other", 0o700).unwrap();
-    machine.pass(EMPTY);
-    assert!(is_busy(add(&host, "{}")));
-    assert_eq!(home(&contender).list().unwrap(), [LEASE], "the own claim is cleared away");
-}
-
-#[test]
-fn what_is_no_directory_is_no_lease() {
-    let machine = Machine::default();
-    let contender = machine.start(1);
-    let host = contender.host();
-    host.files.make_dir(Path::new("/h"), 0o700).unwrap();
-    home(&contender).open_file(LEASE, Access::CreateNew { mode: 0o600 }).unwrap();
-    let error = add(&host, "{}").unwrap_err().to_string();
-    assert_eq!(error, "durable history path is not a directory: /h/x.jsonl.lease");
-}
-
-#[test]
-fn a_holder_that_was_robbed_writes_nothing() {
-    let machine = machine(Start::Nothing);
-    let (robbed, robber) = (machine.start(1), machine.start(2));
-    add(&robber.host(), r#"{"n":1}"#).unwrap();
-    let outcome = write(&robbed.host(), &layout(), Writing::default(), &NoSeams, |writer| {
-        // What a harness does that judged an owner dead which was replaced meanwhile.
-        home(&robber).rename(LEASE, "elsewhere").unwrap();
-        add(&robber.host(), r#"{"n":2}"#).unwrap();
-        writer.must_be_the_only_one()
-    });
-    assert_eq!(
-        outcome.unwrap_err().to_string(),
-        "durable history lease lost: /h/x.jsonl.lease; nothing was written"
-    );
-    assert_eq!(records(&robber), [r#"{"n":1}"#, r#"{"n":2}"#]);
-}
-
-#[test]
-fn releasing_after_a_robbery_removes_nothing_of_the_new_holder() {
-    let machine = machine(Start::Nothing);
-    let (robbed, robber) = (machine.start(1), machine.start(2));
-    write(&robbed.host(), &layout(), Writing::default(), &NoSeams, |_| {
-        home(&robber).rename(LEASE, "elsewhere").unwrap();
-        hold_for_ever(&robber)
-    })
-    .unwrap();
-    assert!(home(&robber).open_dir(LEASE).unwrap().look("owner.json").unwrap().is_some());
-    assert!(is_busy(add(&robbed.host(), "{}")));
-}
-
-/// The machine's clock, with something that happens during the first pause.
-#[derive(Debug)]
-struct During {
-    clock: Rc<dyn Clock>,
-    what: Cell<Option<fn(&Seat)>>,
-    seat: Seat,
-    pauses: RefCell<Vec<Duration>>,
-}
-
-impl Clock for During {
-    fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
-    }
-    fn monotonic(&self) -> Duration {
-        self.clock.monotonic()
-    }
-    fn pause(&self, pause: &Pause) {
-        self.pauses.borrow_mut().push(pause.at_most);
-        self.clock.pause(pause);
-        if let Some(what) = self.what.take() {
-            what(&self.seat);
-        }
-    }
-}
-
-fn during(seat: &Seat, other: &Seat, what: Option<fn(&Seat)>) -> (Host, Rc<During>) {
-    let host = seat.host();
-    let clock = Rc::new(During {
-        clock: Rc::clone(&host.clock),
-        what: Cell::new(what),
-        seat: other.clone(),
-        pauses: RefCell::default(),
-    });
-    (Host { clock: Rc::clone(&clock) as Rc<dyn Clock>, ..host }, clock)
-}
-
-#[test]
-fn a_holder_that_took_over_looks_again_after_fifty_milliseconds() {
-    let machine = machine(Start::DeadOwner);
-    let (first, robber) = (machine.start(1), machine.start(2));
-    let rob = |robber: &Seat| {
-        home(robber).rename(LEASE, "elsewhere").unwrap();
-        hold_for_ever(robber).unwrap();
-    };
-    let (host, clock) = during(&first, &robber, Some(rob));
-    assert!(is_busy(add(&host, "{}")));
-    assert_eq!(*clock.pauses.borrow(), [Duration::from_millis(50)]);
-}
-
-#[test]
-fn a_waiter_gets_the_lease_as_soon_as_it_is_given_back() {
-    let machine = machine(Start::Nothing);
-    let (waiter, holder) = (machine.start(1), machine.start(2));
-    let (host, clock) = during(&waiter, &holder, Some(|holder| holder.kill()));
-    hold_for_ever(&holder).unwrap();
-    let added = append_to_file(&host, Path::new(FILE), "{}", 256.0, wait_for(60_000), &NoSeams);
-    assert!(added.is_ok(), "{added:?}");
-    let waited: Duration = clock.pauses.borrow().iter().sum();
-    assert!(waited >= STALE && waited < STALE + Duration::from_secs(1), "{waited:?}");
-}
-
-#[test]
-fn a_waiter_waits_no_longer_than_it_was_told_and_leaves_nothing_behind() {
-    let machine = machine(Start::Nothing);
-    let (waiter, holder) = (machine.start(1), machine.start(2));
-    hold_for_ever(&holder).unwrap();
-    let (host, clock) = during(&waiter, &holder, None);
-    let outcome = append_to_file(&host, Path::new(FILE), "{}", 256.0, wait_for(1_234), &NoSeams);
-    assert!(is_busy(outcome));
-    assert_eq!(clock.pauses.borrow().iter().sum::<Duration>(), Duration::from_millis(1_234));
-    assert_eq!(home(&holder).list().unwrap(), [LEASE]);
-}
-
-#[test]
-fn a_second_writer_in_one_process_is_refused_like_any_other() {
-    let machine = machine(Start::Nothing);
-    let seat = machine.start(1);
-    write(&seat.host(), &layout(), Writing::default(), &NoSeams, |_| {
-        assert!(is_busy(add(&seat.host(), "{}")));
-        Ok(())
-    })
-    .unwrap();
-    assert!(add(&seat.host(), "{}").is_ok());
-}
-
-#[test]
-fn h3_a_disk_that_fills_at_any_byte_leaves_the_file_as_long_as_before() {
-    let record = format!("\"{}\"", "x".repeat(200));
-    for room in 0.. {
-        let machine = machine(Start::Nothing);
-        let seat = machine.start(1);
-        add(&seat.host(), "1").unwrap();
-        machine.world().disk.room = Some(room);
-        let added = add(&seat.host(), &record);
-        machine.world().disk.room = None;
-        let expected =
-            if added.is_ok() { vec!["1".to_owned(), record.clone()] } else { vec!["1".to_owned()] };
-        assert_eq!(records(&seat), expected, "with room for {room} bytes");
-        match added {
-            Ok(_) => break,
-            Err(Error::Path(error)) => assert_eq!(error.code().as_deref(), Some("ENOSPC")),
-            Err(error) => panic!("{error}"),
-        }
-        assert_eq!(home(&seat).list().unwrap(), ["x.jsonl"], "with room for {room} bytes");
-        add(&seat.host(), "2").unwrap();
-    }
-}
-
-#[test]
-fn whatever_call_fails_an_append_is_whole_or_not_there_and_the_next_one_succeeds() {
-    use nix::errno::Errno;
-    for errno in [Errno::EIO, Errno::ENOSPC, Errno::EACCES] {
-        for start in Start::ALL {
-            for call in 0.. {
-                let machine = machine(start);
-                let failing = machine.start(1);
-                let before = failing.calls().len();
-                failing.fail(before + call, errno);
-                let outcome = add(&failing.host(), r#"{"n":1}"#);
-                let reached = failing.calls().len() > before + call;
-                // What a failed clearing leaves is the failing process's, which ends one day.
-                failing.kill();
-                machine.pass(STALE + EMPTY);
-                let next = machine.start(2);
-                add(&next.host(), r#"{"n":2}"#).unwrap();
-                let found = records(&next);
-                let whole = [r#"{"n":1}"#, r#"{"n":2}"#];
-                match outcome {
-                    Ok(_) => assert_eq!(found, whole, "{start:?}, {errno} at call {call}"),
-                    Err(_) => {
-                        assert!(found == whole || found == whole[1..], "{start:?}, {errno} at call {call}")
-                    }
-                }
-                if !reached {
-                    break;
-                }
-            }
-        }
-    }
 }

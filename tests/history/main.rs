@@ -2,12 +2,18 @@
 
 mod appending;
 #[cfg(feature = "sim")]
+mod failing;
+#[cfg(feature = "sim")]
+mod holders;
+#[cfg(feature = "sim")]
 mod interleavings;
 mod kills;
 #[cfg(feature = "sim")]
 mod lease;
 #[path = "../mortal/mod.rs"]
 mod mortal;
+#[cfg(feature = "sim")]
+mod owners;
 #[cfg(feature = "sim")]
 mod power_cuts;
 mod reading;
