@@ -5,6 +5,7 @@ mod registry_support;
 use std::os::unix::fs::symlink;
 
 use harnery_native::files::Sharing;
+use harnery_native::javascript::json;
 use harnery_native::javascript::text::Text;
 use harnery_native::process::Asked;
 use harnery_native::servers::gc::{decide, Decision, Policy, Subject};
@@ -159,4 +160,20 @@ fn only_an_idle_session_of_a_gone_agent_is_planned_to_stop() {
     };
     assert!(matches!(decide(&subject(OwnerState::Ended), &Policy::default()), Decision::Stop(_)));
     assert!(matches!(decide(&subject(view.owner_state), &Policy::default()), Decision::Keep(_)));
+}
+
+#[test]
+fn the_calling_owner_is_the_environment_s_unless_a_bridge_is_set() {
+    let bench = Bench::new();
+    let owner = |bench: &Bench| {
+        let mut given = input("a");
+        given.owner = GivenOwner::Calling;
+        let record = bench.register(&given).unwrap();
+        record.object().get("owner").map(json::stringify)
+    };
+    assert_eq!(owner(&bench), None);
+    bench.environment.set("HARNERY_AGENT_COORD_OWNER", "agent-7");
+    assert_eq!(owner(&bench).as_deref(), Some(r#"{"instance_id":"agent-7"}"#));
+    bench.environment.set("HARNERY_AGENT_COORD_BRIDGE", "1");
+    assert_eq!(owner(&bench), None);
 }

@@ -5,7 +5,6 @@ mod registry_support;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 
-use harnery_native::javascript::json;
 use harnery_native::servers::read::{read_records, read_server};
 use harnery_native::servers::register::{register, GivenOwner};
 use harnery_native::servers::touch::{touch, touch_sparingly};
@@ -386,20 +385,4 @@ fn a_touch_by_root_keeps_the_file_s_owner() {
     assert!(bench.text("a").contains("00.123Z"));
     let stat = std::fs::metadata(bench.file("a")).unwrap();
     assert_eq!((stat.uid(), stat.gid()), (65_534, 65_533));
-}
-
-#[test]
-fn the_calling_owner_is_the_environment_s_unless_a_bridge_is_set() {
-    let bench = Bench::new();
-    let owner = |bench: &Bench| {
-        let mut given = input("a");
-        given.owner = GivenOwner::Calling;
-        let record = bench.register(&given).unwrap();
-        record.object().get("owner").map(json::stringify)
-    };
-    assert_eq!(owner(&bench), None);
-    bench.environment.set("HARNERY_AGENT_COORD_OWNER", "agent-7");
-    assert_eq!(owner(&bench).as_deref(), Some(r#"{"instance_id":"agent-7"}"#));
-    bench.environment.set("HARNERY_AGENT_COORD_BRIDGE", "1");
-    assert_eq!(owner(&bench), None);
 }
