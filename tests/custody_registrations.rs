@@ -184,6 +184,22 @@ fn a_lease_of_another_process_is_waited_for_and_then_refused_as_the_lease_refuse
 }
 
 #[test]
+fn a_receipt_that_is_not_current_is_told_so_at_once_whoever_holds_the_lease() {
+    let mut bench = custody();
+    let record = bench.register(&input("a")).unwrap();
+    let helper = process::idle();
+    let id = ServerId::new("a").unwrap();
+    let input = lease::Input { pid: Some(helper.pid()), ..lease_input(bench.dir.path(), &id) };
+    let mut held = lease::acquire(&bench.host, &input, &NoHooks).unwrap();
+    let clock = Rc::new(WaitingClock::default());
+    bench.host = Host { clock: clock.clone(), ..bench.host };
+    let stale = record.with("registration_id", "0b5e0d5c-6f0f-4f0e-9a51-0a5c5c5c5c5c");
+    assert!(!unregister(&bench.registry(), &stale, &bench.options()).unwrap());
+    assert_eq!(bench.host.clock.monotonic(), Duration::ZERO);
+    held.release(&bench.host).unwrap();
+}
+
+#[test]
 fn a_lease_that_is_let_go_meanwhile_is_taken() {
     let mut bench = custody();
     let record = bench.register(&input("a")).unwrap();

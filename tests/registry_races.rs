@@ -57,6 +57,10 @@ fn r8_a_delayed_touch_does_not_bring_an_older_registration_back() {
     touch(&bench.registry(), "a", &bench.options(), NOW).unwrap();
     files.unhook();
     assert!(bench.text("a").contains(r#""pid":8"#));
+    assert!(
+        bench.text("a").contains(r#""last_active_at":"2026-01-01T00:00:00.123Z""#),
+        "whoever has the id is used now"
+    );
     assert_eq!(bench.names(), [".registry.lock", "a.json"]);
 }
 
