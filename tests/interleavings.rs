@@ -3,23 +3,31 @@
 //! Here the bounds are small; `npm run prove` runs the same without them, or with larger ones.
 #![cfg(feature = "sim")]
 
+mod proof;
+
 use harnery_native::sim::explore::{Bounds, Report};
 use harnery_native::sim::lease::{start_states, Group, StartState};
 
-/// Explore from these start states, each up to so many states, and print what was seen.
+use proof::{effort, row};
+
+/// Explore from these start states, each up to so many states, and say what was seen.
 fn explore(group: &Group, states: usize, which: impl Fn(&StartState) -> bool) -> Report {
     let mut total = Report { complete: true, ..Report::default() };
     let starts: Vec<_> = start_states().into_iter().filter(which).collect();
     for start in &starts {
         total.add(group.explore(start, Bounds { states, first_finding: false }));
     }
-    let (who, rules) = (group.who, &group.rules);
-    let held_up = rules.preemptions.map_or("any number".to_owned(), |count| count.to_string());
-    println!(
-        "{who} from {} start states, {held_up} of preemptions, {} kills: {total}",
+    let held_up = group.rules.preemptions.map_or("any number".to_owned(), |count| count.to_string());
+    let bound = if total.complete { "all".to_owned() } else { format!("at most {states} a start state") };
+    let explored = format!(
+        "{} states from {} start states, {held_up} of preemptions, {} kills ({bound})",
+        total.states,
         starts.len(),
-        rules.kills
+        group.rules.kills
     );
+    let fresh = if group.fresh_typescript { ", then a fresh T" } else { "" };
+    row(&format!("lease, {}{fresh}", group.who), explored, total.violations());
+    println!("{total}");
     total
 }
 
@@ -46,20 +54,25 @@ fn two_natives_keep_every_promise_in_all_runs_from_some_states() {
 }
 
 #[test]
+fn two_natives_keep_every_promise_from_every_state() {
+    assert_none_found(&explore(&Group::new("NN"), 8_000 * effort(), every));
+}
+
+#[test]
 fn two_natives_keep_every_promise_in_all_runs_with_one_preemption() {
     assert_none_found_in_all(&explore(&Group::new("NN").preemptions(1), ALL, every));
 }
 
 #[test]
 fn two_natives_keep_every_promise_when_inode_and_process_numbers_are_used_again() {
-    assert_none_found(&explore(&Group::new("NN").shared_numbers().reused_pids(), 10_000, every));
+    assert_none_found(&explore(&Group::new("NN").shared_numbers().reused_pids(), 10_000 * effort(), every));
 }
 
 #[test]
 fn three_natives_keep_every_promise() {
     let nothing = |start: &StartState| start.name == "nothing";
     assert_none_found_in_all(&explore(&Group::new("NNN").coarse().preemptions(2), ALL, nothing));
-    assert_none_found(&explore(&Group::new("NNN").coarse().preemptions(1), 8_000, every));
+    assert_none_found(&explore(&Group::new("NNN").coarse().preemptions(1), 8_000 * effort(), every));
 }
 
 #[test]
@@ -67,11 +80,12 @@ fn a_native_and_a_typescript_contender_keep_every_promise() {
     let starts = ["nothing", "dead holder", "claim, current removed", "empty recovery"];
     assert_none_found_in_all(&explore(&Group::new("NT"), ALL, |start| starts.contains(&start.name)));
     assert_none_found_in_all(&explore(&Group::new("NT").preemptions(1), ALL, every));
+    assert_none_found(&explore(&Group::new("NT"), 4_000 * effort(), every));
 }
 
 #[test]
 fn two_natives_and_a_typescript_contender_keep_every_promise() {
-    assert_none_found(&explore(&Group::new("NNT").coarse().preemptions(1), 8_000, every));
+    assert_none_found(&explore(&Group::new("NNT").coarse().preemptions(1), 8_000 * effort(), every));
 }
 
 #[test]
@@ -79,9 +93,14 @@ fn four_and_five_contenders_keep_every_promise_in_runs_by_chance() {
     for who in ["NNNN", "NNNT", "NNNNN"] {
         let mut total = Report::default();
         for start in start_states() {
-            total.add(Group::new(who).by_chance(&start, 0..60));
+            total.add(Group::new(who).by_chance(&start, 0..60 * effort() as u64));
         }
-        println!("{who} by chance from every start state: {total}");
+        row(
+            &format!("lease, {who}"),
+            format!("{} runs by chance from every start state", total.runs),
+            total.violations(),
+        );
+        println!("{total}");
         assert_none_found(&total);
     }
 }

@@ -5,11 +5,17 @@
 //! printed.
 #![cfg(feature = "sim")]
 
+mod proof;
+
 use harnery_native::sim::explore::{Bounds, Report};
 use harnery_native::sim::lease::{start_states, Group, PowerCheck};
 
+use proof::{effort, row};
+
 /// So many disks at most are mounted for one moment.
-const LIMIT: usize = 256;
+fn limit() -> usize {
+    256 * effort()
+}
 
 fn cut(group: &Group, starts: &[&str], check: &mut PowerCheck) {
     let mut total = Report { complete: true, ..Report::default() };
@@ -17,40 +23,43 @@ fn cut(group: &Group, starts: &[&str], check: &mut PowerCheck) {
     {
         total.add(group.cut_power(&start, Bounds { states: 1_000_000, first_finding: false }, check));
     }
-    let extent = if check.complete { "all".to_owned() } else { format!("at most {LIMIT} for each moment") };
-    println!(
-        "{}: {} disks, {extent}, {} of them different; {total}",
-        group.who,
+    let extent =
+        if check.complete { "all".to_owned() } else { format!("at most {} for each moment", limit()) };
+    let explored = format!(
+        "{} states, {} disks ({extent}), {} of them different",
+        total.states,
         check.images,
         check.distinct()
     );
+    row(&format!("lease, {}, power cut", group.who), explored, total.violations());
+    println!("{total}");
     assert!(total.complete && total.findings.is_empty(), "{total}");
 }
 
 #[test]
 fn one_native_recovers_every_disk_that_it_can_leave_from_every_start_state() {
-    cut(&Group::new("N"), &[], &mut PowerCheck::new(LIMIT));
+    cut(&Group::new("N"), &[], &mut PowerCheck::new(limit()));
 }
 
 #[test]
 fn two_natives_recover_every_disk_that_they_can_leave() {
     let starts = ["nothing", "dead holder", "claim, current removed", "claim with a strange pin"];
-    cut(&Group::new("NN").preemptions(1), &starts, &mut PowerCheck::new(LIMIT));
+    cut(&Group::new("NN").preemptions(1), &starts, &mut PowerCheck::new(limit()));
 }
 
 #[test]
 fn so_do_natives_that_make_nothing_survive_but_their_owner_files() {
-    cut(&Group::new("N").careless(), &[], &mut PowerCheck::new(LIMIT));
-    cut(&Group::new("NN").careless().preemptions(1), &["nothing"], &mut PowerCheck::new(LIMIT));
+    cut(&Group::new("N").careless(), &[], &mut PowerCheck::new(limit()));
+    cut(&Group::new("NN").careless().preemptions(1), &["nothing"], &mut PowerCheck::new(limit()));
 }
 
 #[test]
 fn a_native_and_a_typescript_contender_recover_every_disk_that_they_can_leave() {
     let starts = ["nothing", "dead holder", "claim, current removed"];
-    cut(&Group::new("NT").preemptions(1), &starts, &mut PowerCheck::new(LIMIT));
+    cut(&Group::new("NT").preemptions(1), &starts, &mut PowerCheck::new(limit()));
 }
 
 #[test]
 fn a_boot_with_a_wrong_clock_knows_that_the_holders_of_an_earlier_boot_are_gone() {
-    cut(&Group::new("NN").preemptions(1), &["nothing"], &mut PowerCheck::new(LIMIT).and_a_wrong_clock());
+    cut(&Group::new("NN").preemptions(1), &["nothing"], &mut PowerCheck::new(limit()).and_a_wrong_clock());
 }
