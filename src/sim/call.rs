@@ -93,6 +93,23 @@ impl From<Errno> for Answer {
     }
 }
 
+impl Call {
+    /// Whether a machine may refuse such a call: the file system's may all fail, but for closing.
+    pub fn can_fail(&self) -> bool {
+        !matches!(
+            self,
+            Call::Now
+                | Call::Pause(_)
+                | Call::Presence(_)
+                | Call::StartToken(_)
+                | Call::StartedAt(_)
+                | Call::Witness(_)
+                | Call::Mark(_)
+                | Call::Close(_)
+        )
+    }
+}
+
 impl Place {
     pub fn absolute(path: &OsStr) -> Self {
         Place { dir: None, path: path.into() }

@@ -37,7 +37,23 @@ pub struct Seat {
     viewer: Viewer,
     drawn: Rc<Cell<u32>>,
     calls: Rc<RefCell<Vec<(Call, Answer)>>>,
-    fail: Rc<Cell<Option<(usize, Errno)>>>,
+    fail: Rc<Cell<Option<Fault>>>,
+}
+
+/// What is made to fail.
+#[derive(Debug, Clone, Copy)]
+struct Fault {
+    /// Counted from 0.
+    call: usize,
+    errno: Errno,
+    /// Whether every later call that can fail does so, too.
+    lasts: bool,
+}
+
+impl Fault {
+    fn hits(&self, at: usize, call: &Call) -> bool {
+        at == self.call || (self.lasts && at > self.call && call.can_fail())
+    }
 }
 
 /// The time at which a simulated machine starts: 2026-01-01T00:00:00Z.
@@ -109,7 +125,17 @@ impl Seat {
 
     /// The call with this index, counted from 0, fails without an effect.
     pub fn fail(&self, call: usize, errno: Errno) {
-        self.fail.set(Some((call, errno)));
+        self.fail.set(Some(Fault { call, errno, lasts: false }));
+    }
+
+    /// The call with this index, and every one after it that can fail, fails without an effect.
+    pub fn fail_from(&self, call: usize, errno: Errno) {
+        self.fail.set(Some(Fault { call, errno, lasts: true }));
+    }
+
+    /// Calls do what they are meant to, from now on.
+    pub fn mend(&self) {
+        self.fail.set(None);
     }
 
     /// The process is killed.
@@ -123,9 +149,9 @@ impl Seat {
 impl Answers for Seat {
     fn ask(&self, call: Call) -> Answer {
         let mut world = self.machine.world();
-        let fails = self.fail.get().filter(|(at, _)| *at == self.calls.borrow().len());
+        let fails = self.fail.get().filter(|fault| fault.hits(self.calls.borrow().len(), &call));
         let answer = match (&call, fails) {
-            (_, Some((_, errno))) => errno.into(),
+            (_, Some(fault)) => fault.errno.into(),
             (Call::Now, _) => Answer::Millis(Some(world.now_ms)),
             (Call::Pause(time), _) => {
                 drop(world);

@@ -204,6 +204,11 @@ impl Disk {
         }
     }
 
+    /// How many files and directories a process has open.
+    pub fn open_count(&self, caller: Caller) -> usize {
+        self.open.iter().filter(|(who, ..)| *who == caller).count()
+    }
+
     /// Two states with one fingerprint are the same, to all that follows.
     pub fn fingerprint(&self, into: &mut impl Hasher) {
         (&self.inodes, &self.open, &self.durable, self.now_ms, self.room).hash(into);

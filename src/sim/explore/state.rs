@@ -6,7 +6,6 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
 
-use self::cast::can_fail;
 use super::event::{Choice, Event};
 use super::program::{Ending, Next, Program};
 use super::unfolding::{Node, Unfolding};
@@ -301,7 +300,7 @@ impl State {
     /// from here on, it is done.
     fn is_silent(&self, setting: &Setting, who: usize, call: &Call, last: Option<&Call>) -> bool {
         let coarse = setting.rules.grain == Grain::Coarse;
-        if self.failures > 0 && can_fail(call) {
+        if self.failures > 0 && call.can_fail() {
             return false;
         }
         match call {

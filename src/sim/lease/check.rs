@@ -16,13 +16,26 @@ pub struct LeaseCheck {
     /// Which contenders follow the TypeScript's steps: those may leave a claim behind, while they live.
     typescript: Vec<bool>,
     fresh_typescript: bool,
+    /// Calls are made to fail, those that clear away too: what is left then is swept when its process has gone.
+    calls_fail: bool,
     /// The machines that a fresh contender was let loose on.
     fresh: HashSet<u128>,
 }
 
 impl LeaseCheck {
     pub fn new(typescript: &[bool], fresh_typescript: bool) -> Self {
-        LeaseCheck { typescript: typescript.to_vec(), fresh_typescript, fresh: HashSet::new() }
+        LeaseCheck {
+            typescript: typescript.to_vec(),
+            fresh_typescript,
+            calls_fail: false,
+            fresh: HashSet::new(),
+        }
+    }
+
+    /// Calls are made to fail.
+    pub fn when_calls_fail(mut self, calls_fail: bool) -> Self {
+        self.calls_fail = calls_fail;
+        self
     }
 
     fn name(&self, who: u8) -> &'static str {
@@ -38,7 +51,7 @@ impl LeaseCheck {
         let mut world = state.long_after();
         // A live process whose call has failed half-way is in the way as long as it lives; a native one leaves nothing.
         for (who, typescript) in self.typescript.iter().enumerate() {
-            if *typescript {
+            if *typescript || self.calls_fail {
                 world.processes.set(&super::viewer(who as u8), Life::Gone);
             }
         }
@@ -101,7 +114,7 @@ impl Check for LeaseCheck {
         if let Some(fault) = &ending.fault {
             found.push(format!("{} {fault}", self.name(who)));
         }
-        if !self.typescript[usize::from(who)] {
+        if !self.typescript[usize::from(who)] && !self.calls_fail {
             let claimant = id_at(after, &inside("recovery/claim.json"), "claimant");
             if claimant == Some(id_of(Caller(who), 1)) {
                 found.push("native leaves its claim behind".to_owned());

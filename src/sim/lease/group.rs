@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use nix::errno::Errno;
+
 use super::{contender, LeaseCheck, Native, PowerCheck, StartState, TypeScript};
 use crate::lease::Durability;
 use crate::sim::explore::{Bounds, Contender, Grain, Report, Rules, Search};
@@ -67,6 +69,13 @@ impl Group {
         self
     }
 
+    /// One call of one contender fails, with one of these errors.
+    pub fn a_failing_call(mut self, errnos: &[Errno]) -> Self {
+        self.rules.failures = 1;
+        self.rules.errnos = errnos.iter().map(|errno| *errno as i32).collect();
+        self
+    }
+
     /// A file may get the inode number that another contender's file had.
     pub fn shared_numbers(mut self) -> Self {
         self.numbering = Numbering::Shared;
@@ -111,12 +120,13 @@ impl Group {
 
     pub(super) fn check(&self) -> LeaseCheck {
         let typescript: Vec<_> = self.who.bytes().map(|kind| kind == b'T').collect();
-        LeaseCheck::new(&typescript, self.fresh_typescript)
+        LeaseCheck::new(&typescript, self.fresh_typescript).when_calls_fail(self.rules.failures > 0)
     }
 
     fn contenders(&self) -> Vec<Contender> {
+        let native = Native { durability: self.durability, calls_fail: self.rules.failures > 0 };
         let one = |(n, kind)| match kind {
-            b'N' => contender("N", n, Native { durability: self.durability }),
+            b'N' => contender("N", n, native),
             b'T' => contender("T", n, TypeScript),
             other => panic!("{} is no kind of contender", char::from(other)),
         };

@@ -10,6 +10,8 @@ use crate::sim::explore::{Ending, Program, Stage};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Native {
     pub durability: Durability,
+    /// Calls are made to fail: then a failed call is reported as it is, and a release tried again.
+    pub calls_fail: bool,
 }
 
 impl Program for Native {
@@ -26,12 +28,16 @@ impl Program for Native {
         };
         let mut lease = match acquire(stage.host, &input, &NoHooks) {
             Ok(lease) => lease,
-            Err(error) => return ending_of(&error),
+            Err(error) => return self.ending_of(&error),
         };
         stage.holds();
         let recovered = lease.recovered_owner.is_some();
         stage.lets_go();
-        match lease.release(stage.host) {
+        let mut released = lease.release(stage.host);
+        if self.calls_fail && matches!(released, Err(Error::Path(_))) {
+            released = lease.release(stage.host);
+        }
+        match released {
             Ok(()) if recovered => Ending::new("recovered, released"),
             Ok(()) => Ending::new("released"),
             Err(error) => Ending::fault("release failed", format!("release failed: {}", general(&error))),
@@ -39,16 +45,21 @@ impl Program for Native {
     }
 }
 
-/// A refusal is an answer; every other failure is none that a contender among contenders may give.
-fn ending_of(error: &Error) -> Ending {
-    match error {
-        Error::Held { reason, .. } => Ending::new(format!("held: {}", reason.as_str())),
-        Error::Recovering(text) => Ending::new(match text {
-            text if text.contains("raced") => "recovery raced",
-            text if text.contains("repeatedly") => "changed repeatedly",
-            _ => "recovery in progress",
-        }),
-        error => Ending::fault("failed", general(error)),
+impl Native {
+    /// A refusal is an answer; every other failure is none that a contender among contenders may give.
+    fn ending_of(&self, error: &Error) -> Ending {
+        match error {
+            Error::Held { reason, .. } => Ending::new(format!("held: {}", reason.as_str())),
+            Error::Recovering(text) => Ending::new(match text {
+                text if text.contains("raced") => "recovery raced",
+                text if text.contains("repeatedly") => "changed repeatedly",
+                _ => "recovery in progress",
+            }),
+            Error::Path(source) | Error::At { source, .. } if self.calls_fail => {
+                Ending::new(format!("failed: {}", source.code().unwrap_or_default()))
+            }
+            error => Ending::fault("failed", general(error)),
+        }
     }
 }
 

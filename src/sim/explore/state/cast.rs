@@ -114,23 +114,8 @@ impl Cast {
             }
             _ => {}
         }
-        if state.failures > 0 && can_fail(call) {
+        if state.failures > 0 && call.can_fail() {
             self.setting.rules.errnos.iter().for_each(|errno| step(Choice::Fails(*errno)));
         }
     }
-}
-
-/// Whether the machine may refuse such a call.
-pub(super) fn can_fail(call: &Call) -> bool {
-    !matches!(
-        call,
-        Call::Now
-            | Call::Pause(_)
-            | Call::Presence(_)
-            | Call::StartToken(_)
-            | Call::StartedAt(_)
-            | Call::Witness(_)
-            | Call::Mark(_)
-            | Call::Close(_)
-    )
 }

@@ -1,0 +1,151 @@
+mod lease;
+
+use std::cell::RefCell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+use harnery_native::host::Host;
+use harnery_native::sim::{Call, Machine, Seat, World};
+use nix::errno::Errno;
+
+use super::proof;
+
+/// What a system may answer instead of doing what it is asked.
+const ERRNOS: [Errno; 13] = [
+    Errno::EINTR,
+    Errno::EIO,
+    Errno::ENOSPC,
+    Errno::EDQUOT,
+    Errno::EMFILE,
+    Errno::EACCES,
+    Errno::EPERM,
+    Errno::EROFS,
+    Errno::ESTALE,
+    Errno::ENOENT,
+    Errno::EEXIST,
+    Errno::EXDEV,
+    Errno::ELOOP,
+];
+
+/// Those that stay once they have begun: a broken disk, a full one, one that has become read-only, a process that has no
+/// descriptors left or whose rights were taken away.
+const LASTING: [Errno; 5] = [Errno::EIO, Errno::ENOSPC, Errno::EMFILE, Errno::EACCES, Errno::EROFS];
+
+/// How an operation is made to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// One call.
+    Once,
+    /// That call and all after it.
+    FromThere,
+}
+
+/// One run in which a call failed.
+struct Failure<'a> {
+    machine: &'a Machine,
+    /// The failing process's. Its calls succeed by the time that the run is looked at.
+    host: &'a Host,
+    call: &'a Call,
+    errno: Errno,
+    extent: Extent,
+    from: &'a str,
+    found: &'a RefCell<Vec<String>>,
+}
+
+impl Failure<'_> {
+    /// Note what must not have come of it.
+    fn blame(&self, what: impl std::fmt::Display) {
+        let Failure { call, errno, extent, from, .. } = self;
+        let calls = if *extent == Extent::Once { "" } else { " and all after it" };
+        self.found
+            .borrow_mut()
+            .push(format!("{call:?}{calls} made to fail with {errno:?}, from {from}: {what}"));
+    }
+
+    /// A system call's error says which it was and on what; it is the one that failed. Every other has a code of the
+    /// contract.
+    fn must_be_documented(&self, code: Option<&str>, text: &str) {
+        let own = format!("{:?}", self.errno);
+        match code {
+            Some(code) if code.starts_with(char::is_uppercase) && code.contains('_') && !text.is_empty() => {}
+            Some(code) if code == own && text.contains(&own) && text.contains('/') => {}
+            _ => self.blame(format!("reported as {code:?}: {text}")),
+        }
+    }
+
+    /// The machine as somebody else finds it after an hour, while the failing process lives on.
+    fn an_hour_later(&self) -> Machine {
+        let machine = Machine::with(World::clone(&self.machine.world()));
+        machine.pass(std::time::Duration::from_secs(3600));
+        machine
+    }
+}
+
+/// All runs of one operation.
+struct Proof {
+    operation: &'static str,
+    runs: usize,
+    found: RefCell<Vec<String>>,
+}
+
+impl Proof {
+    fn of(operation: &'static str) -> Self {
+        Proof { operation, runs: 0, found: RefCell::default() }
+    }
+
+    /// Run the operation without a failure to count its calls, then for each call and each error. What
+    /// came of it is looked at while its process lives, and once more when the process has ended.
+    fn each_failure<T>(
+        &mut self,
+        from: &str,
+        world: &World,
+        operation: impl Fn(&Host) -> T,
+        while_it_lives: impl Fn(&Failure<'_>, T),
+        after_its_end: impl Fn(&Failure<'_>),
+    ) {
+        let (_, seat) = start(world);
+        drop(operation(&seat.host()));
+        let calls = seat.calls();
+        for (at, (call, _)) in calls.iter().enumerate().filter(|(_, (call, _))| call.can_fail()) {
+            let once = ERRNOS.into_iter().map(|errno| (errno, Extent::Once));
+            for (errno, extent) in once.chain(LASTING.into_iter().map(|errno| (errno, Extent::FromThere))) {
+                let (machine, seat) = start(world);
+                match extent {
+                    Extent::Once => seat.fail(at, errno),
+                    Extent::FromThere => seat.fail_from(at, errno),
+                }
+                let host = &seat.host();
+                let failure =
+                    Failure { machine: &machine, host, call, errno, extent, from, found: &self.found };
+                self.runs += 1;
+                let unharmed = catch_unwind(AssertUnwindSafe(|| {
+                    let outcome = operation(host);
+                    seat.mend();
+                    while_it_lives(&failure, outcome);
+                    let open = machine.world().disk.open_count(seat.caller());
+                    if open > 0 {
+                        failure.blame(format!("{open} descriptors stay open"));
+                    }
+                    seat.kill();
+                    after_its_end(&failure);
+                }));
+                if unharmed.is_err() {
+                    failure.blame("panicked");
+                }
+            }
+        }
+    }
+
+    fn tell(self) {
+        let found = self.found.into_inner();
+        let explored = format!("{} runs with a failing call", self.runs);
+        proof::row(&format!("{}: every call fails with every error", self.operation), explored, found.len());
+        let first: Vec<_> = found.iter().take(20).map(String::as_str).collect();
+        assert!(found.is_empty(), "{} violations, the first of them:\n{}", found.len(), first.join("\n"));
+    }
+}
+
+fn start(world: &World) -> (Machine, Seat) {
+    let machine = Machine::with(world.clone());
+    let seat = machine.start(1);
+    (machine, seat)
+}
