@@ -1,6 +1,9 @@
 //! The simulated disk answers every call as the real one does: random sequences of calls, run on both.
 #![cfg(feature = "sim")]
 
+mod proof;
+
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
@@ -11,6 +14,9 @@ use harnery_native::files::disk::Disk as RealDisk;
 use harnery_native::files::{Access, Files, Handle, Kind, Stat};
 use harnery_native::sim::{Machine, Place};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use proof::{effort, row};
 
 /// A call on one of the open handles, by place in the list of those that are open.
 #[derive(Debug, Clone)]
@@ -234,25 +240,35 @@ fn memory_dir() -> tempfile::TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+#[test]
+fn the_simulated_disk_answers_as_the_real_one() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    let cases = 256 * u32::try_from(effort()).unwrap();
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() });
+    let calls = Cell::new(0);
+    let same = runner.run(&steps(), |steps| {
+        calls.set(calls.get() + steps.len());
+        run_on_both(&steps)
+    });
+    same.unwrap_or_else(|failure| panic!("{failure}"));
+    row("the simulated disk answers as the real one", format!("{cases} sequences, {} calls", calls.get()), 0);
+}
 
-    #[test]
-    fn the_simulated_disk_answers_as_the_real_one(steps in steps()) {
-        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-        let dir = memory_dir();
-        // Two levels down, so that `..` leads to a directory on both sides.
-        let (real_base, base) = (dir.path().join("up/base"), Path::new("/tmp/up/base"));
-        std::fs::create_dir_all(&real_base).unwrap();
-        let (mut real, mut simulated) = (Side::real(&real_base), Side::simulated(base));
-        let mut numbers = HashMap::new();
-        for (at, step) in steps.iter().enumerate() {
-            let (wanted, real_inode) = real.run(step);
-            let (got, inode) = simulated.run(step);
-            prop_assert_eq!(&got, &wanted, "step {} {:?}", at, step);
-            if let (Some(real_inode), Some(inode)) = (real_inode, inode) {
-                prop_assert_eq!(*numbers.entry(real_inode).or_insert(inode), inode, "identity at step {}", at);
-            }
+fn run_on_both(steps: &[Step]) -> Result<(), TestCaseError> {
+    let dir = memory_dir();
+    // Two levels down, so that `..` leads to a directory on both sides.
+    let (real_base, base) = (dir.path().join("up/base"), Path::new("/tmp/up/base"));
+    std::fs::create_dir_all(&real_base).unwrap();
+    let (mut real, mut simulated) = (Side::real(&real_base), Side::simulated(base));
+    let mut numbers = HashMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        let (wanted, real_inode) = real.run(step);
+        let (got, inode) = simulated.run(step);
+        prop_assert_eq!(&got, &wanted, "step {} {:?}", at, step);
+        if let (Some(real_inode), Some(inode)) = (real_inode, inode) {
+            prop_assert_eq!(*numbers.entry(real_inode).or_insert(inode), inode, "identity at step {}", at);
         }
     }
+    Ok(())
 }

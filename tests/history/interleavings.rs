@@ -14,6 +14,7 @@ use harnery_native::sim::explore::{
 use harnery_native::sim::{Machine, Numbering, Viewer};
 
 use crate::lease::{machine, Start, FILE};
+use crate::proof::{effort, row};
 
 /// Takes the lease once, asks whether it still has it, and gives it back.
 #[derive(Debug)]
@@ -101,7 +102,10 @@ fn explore(writers: u8, start: Start, states: usize) -> Report {
     };
     let mut search = Search::new((0..writers).map(contender).collect(), world, rules);
     let report = search.run(Bounds { states, first_finding: false }, &mut OneAtATime::default());
-    println!("{writers} writers, {start:?}: {report}");
+    let bound = if report.complete { "all".to_owned() } else { format!("at most {states}") };
+    let explored = format!("{} states from {start:?}, {writers} kills ({bound})", report.states);
+    row(&format!("history lease, {writers} writers"), explored, report.violations());
+    println!("{report}");
     report
 }
 
@@ -117,7 +121,7 @@ fn two_writers_are_never_both_the_only_one_and_stop_nobody_for_good() {
 #[test]
 fn three_writers_neither() {
     for start in [Start::DeadOwner, Start::Emptied] {
-        let report = explore(3, start, 20_000);
+        let report = explore(3, start, 20_000 * effort());
         assert!(report.findings.is_empty(), "{start:?}: {report}");
     }
 }

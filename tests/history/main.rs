@@ -16,6 +16,8 @@ mod mortal;
 mod owners;
 #[cfg(feature = "sim")]
 mod power_cuts;
+#[path = "../proof/mod.rs"]
+mod proof;
 mod reading;
 mod repair;
 mod rewriting;

@@ -10,6 +10,7 @@ use harnery_native::host::Host;
 use harnery_native::sim::{Disk, Machine, Seat, World};
 
 use crate::lease::{machine, Start, FILE};
+use crate::proof::row;
 use crate::support::{killed_at, read_dir, read_file};
 
 /// More than any of these runs can leave.
@@ -62,6 +63,7 @@ fn killed_and_cut_off_at_any_step_a_writer_leaves_a_lease_that_the_next_one_gets
             }
         }
     }
+    row("history lease, a writer killed at any step, power cut", format!("{images} disks"), 0);
     assert!(images > 500, "{images}");
 }
 
