@@ -1,6 +1,8 @@
+mod history;
 mod lease;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use harnery_native::host::Host;
@@ -48,7 +50,7 @@ struct Failure<'a> {
     errno: Errno,
     extent: Extent,
     from: &'a str,
-    found: &'a RefCell<Vec<String>>,
+    found: &'a RefCell<Vec<(String, Errno)>>,
 }
 
 impl Failure<'_> {
@@ -56,9 +58,8 @@ impl Failure<'_> {
     fn blame(&self, what: impl std::fmt::Display) {
         let Failure { call, errno, extent, from, .. } = self;
         let calls = if *extent == Extent::Once { "" } else { " and all after it" };
-        self.found
-            .borrow_mut()
-            .push(format!("{call:?}{calls} made to fail with {errno:?}, from {from}: {what}"));
+        let what = format!("{call:?}{calls} fails, from {from}: {what}");
+        self.found.borrow_mut().push((what, *errno));
     }
 
     /// A system call's error says which it was and on what; it is the one that failed. Every other has a code of the
@@ -84,7 +85,7 @@ impl Failure<'_> {
 struct Proof {
     operation: &'static str,
     runs: usize,
-    found: RefCell<Vec<String>>,
+    found: RefCell<Vec<(String, Errno)>>,
 }
 
 impl Proof {
@@ -139,8 +140,12 @@ impl Proof {
         let found = self.found.into_inner();
         let explored = format!("{} runs with a failing call", self.runs);
         proof::row(&format!("{}: every call fails with every error", self.operation), explored, found.len());
-        let first: Vec<_> = found.iter().take(20).map(String::as_str).collect();
-        assert!(found.is_empty(), "{} violations, the first of them:\n{}", found.len(), first.join("\n"));
+        let mut kinds: BTreeMap<String, Vec<Errno>> = BTreeMap::new();
+        for (what, errno) in found {
+            kinds.entry(what).or_default().push(errno);
+        }
+        let told: Vec<_> = kinds.iter().map(|(what, errnos)| format!("{what} {errnos:?}")).collect();
+        assert!(told.is_empty(), "{} kinds of violations:\n{}", told.len(), told.join("\n"));
     }
 }
 

@@ -73,18 +73,28 @@ impl Lease {
         Err(Error::Lost(home.dir.path().join(&self.name)))
     }
 
-    /// Give the lease back. What is someone else's by now is left alone; a failure is for the next holder to sweep.
+    /// Give the lease back, whatever fails: its owner lives on, and nobody else could. What is someone else's by now is
+    /// left alone.
     pub(super) fn release(self, host: &Host, home: &Home) {
-        if !self.is_held(home).unwrap_or(false) {
-            return;
+        let retired = self.retire(host, home);
+        // Through the handle, this is our own whatever its name is by now. Where the name is still the lease's, because
+        // whether it is could not be told or it could not be renamed, the empty directory is anybody's after a while.
+        let _ = self.own.unlink(OWNER_FILE);
+        if let Ok(Some(retired)) = retired {
+            // Best effort: under this name it is in nobody's way.
+            let _ = home.dir.remove_dir(retired);
+        }
+    }
+
+    /// Move the lease out of the way: where to, if it still was ours.
+    fn retire(&self, host: &Host, home: &Home) -> std::result::Result<Option<OsString>, PathError> {
+        if !self.is_held(home)? {
+            return Ok(None);
         }
         let mut retired = self.name.clone();
         retired.push(format!(".retired-{}-{}", host.processes.me(), self.owner_id));
-        if home.dir.rename(&self.name, &retired).is_ok() {
-            // Best effort: under this name it is in nobody's way.
-            let _ = self.own.unlink(OWNER_FILE);
-            let _ = home.dir.remove_dir(&retired);
-        }
+        home.dir.rename(&self.name, &retired)?;
+        Ok(Some(retired))
     }
 }
 
@@ -122,8 +132,12 @@ impl Acquiring {
     /// Go on until the lease is held or there is something to wait for.
     pub(super) fn step(&mut self, host: &Host, home: &Home) -> Result<Progress<Lease>> {
         if let Some(lease) = self.taken_over.take() {
-            if lease.is_held(home)? {
-                return Ok(Progress::Done(lease));
+            match lease.is_held(home) {
+                Ok(true) => return Ok(Progress::Done(lease)),
+                robbed_or_unknown => {
+                    lease.release(host, home);
+                    robbed_or_unknown?;
+                }
             }
         }
         loop {
