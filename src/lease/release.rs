@@ -91,6 +91,18 @@ impl Lease {
         self.finish()
     }
 
+    /// [`Lease::release`] by a caller that does not come back to it: what has failed is tried once more, because while
+    /// this process lives nobody else can let it go.
+    ///
+    /// # Errors
+    /// As [`Lease::release`].
+    pub fn let_go(&mut self, host: &Host) -> Result<(), Error> {
+        match self.release(host) {
+            Err(_) if !self.is_over() => self.release(host),
+            released => released,
+        }
+    }
+
     /// Whether the lease's path still leads to this owner: a cleaner may have removed it, a faulty contender taken it.
     pub fn holds(&self, host: &Host) -> bool {
         let State::Held(entry) = &self.state else { return false };

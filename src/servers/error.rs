@@ -5,7 +5,8 @@ use crate::javascript::paths::NulInPath;
 use crate::javascript::Thrown;
 use crate::{lease, net};
 
-/// Nothing of the registry was changed when one of these comes back.
+/// Nothing of the registry was changed when one of these comes back, but for an [`Error::Lease`] that tells of a mutation
+/// lease that was lost or could not be let go: the change was made under it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// What the caller gave is no server's: an id, a pid, a port.

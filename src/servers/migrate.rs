@@ -91,6 +91,7 @@ fn one(
             Found::Missing => return Ok(Outcome::Nothing),
             Found::Invalid(Invalid::NotAFile) => return Ok(kept("it is no plain file")),
             Found::Invalid(Invalid::Content) => return Ok(kept("it is no valid record")),
+            Found::Unreadable(error) => return Err(error.into()),
         };
         let after = match rewritten(registry, &seen) {
             Ok(after) => after,

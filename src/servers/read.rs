@@ -49,8 +49,8 @@ pub(super) fn records(registry: &Registry<'_>, project: &Project) -> Result<Vec<
 pub(super) fn readable(schema: Schema, name: &str, found: Found) -> Result<Option<ServerRecord>, Error> {
     match (found, schema) {
         (Found::Record(record, _), _) => Ok(Some(*record)),
-        (Found::Missing, _) | (Found::Invalid(_), Schema::Current) => Ok(None),
-        (Found::Invalid(_), Schema::Custody) => Err(Error::Retained(format!(
+        (Found::Missing, _) | (Found::Invalid(_) | Found::Unreadable(_), Schema::Current) => Ok(None),
+        (Found::Invalid(_) | Found::Unreadable(_), Schema::Custody) => Err(Error::Retained(format!(
             "server record {name} is invalid or uses an older schema; retained without custody"
         ))),
     }

@@ -47,8 +47,10 @@ pub struct Store {
 pub enum Found {
     Missing,
     Record(Box<ServerRecord>, Stat),
-    /// Something else: too large, unreadable, torn, of another schema, no plain file.
+    /// Something else: too large, torn, of another schema, no plain file.
     Invalid(Invalid),
+    /// A plain file that could not be read: it may be anybody's record.
+    Unreadable(PathError),
 }
 
 /// Why what stands under a name is no record.
@@ -118,7 +120,7 @@ impl Store {
         let read = match record::read(&self.dir, name, RECORD_LIMIT_BYTES) {
             Ok(read) => read,
             Err(error) if is_exhaustion(&error) => return Err(error.into()),
-            Err(_) => return Ok(Found::Invalid(Invalid::Content)),
+            Err(error) => return Ok(Found::Unreadable(error)),
         };
         Ok(match read {
             record::Read::Missing => Found::Missing,
@@ -144,8 +146,9 @@ impl Store {
     ) -> Result<Changed, Error> {
         let prepared = write::prepare(self, id, replacement)?;
         let Some(_locked) = lock::take(self, replacement.sharing)? else { return Ok(Changed::Busy) };
-        if !still(&self.read(id, replacement.schema)?) {
-            return Ok(Changed::Superseded);
+        let found = self.read(id, replacement.schema)?;
+        if !still(&found) {
+            return superseded(found);
         }
         prepared.publish(id)?;
         Ok(Changed::Done)
@@ -191,7 +194,7 @@ impl Store {
     ) -> Result<Changed, Error> {
         match self.read(id, schema)? {
             Found::Missing => return Ok(Changed::Superseded),
-            found if !still(&found) => return Ok(Changed::Superseded),
+            found if !still(&found) => return superseded(found),
             _ => {}
         }
         match self.dir.unlink(id.file_name()) {
@@ -219,6 +222,14 @@ impl Store {
         Error::Retained(format!(
             "server record {path} is no plain file (a link, a directory, a device); it was left alone, remove it by hand"
         ))
+    }
+}
+
+/// What stands there is not what is meant; of what could not be read that cannot be said.
+fn superseded(found: Found) -> Result<Changed, Error> {
+    match found {
+        Found::Unreadable(error) => Err(error.into()),
+        _ => Ok(Changed::Superseded),
     }
 }
 

@@ -20,17 +20,24 @@ pub fn unregister(
         return Ok(false);
     };
     let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(false) };
-    let mut refused = false;
+    let (mut refused, mut unreadable) = (false, false);
     let goes = |found: &Found| match (found, pid) {
         // What cannot be read may name any process: with a pid it stays.
         (Found::Record(now, _), Some(pid)) => now.leader().number == pid,
         (Found::Missing | Found::Invalid(_), Some(_)) => false,
+        (Found::Unreadable(_), Some(_)) => {
+            unreadable = true;
+            false
+        }
         (_, None) => {
             refused = matches!(found, Found::Invalid(Invalid::NotAFile));
             !refused
         }
     };
-    let changed = store.remove(&id, registry.schema, registry.sharing(&project), goes)?;
+    let changed = match store.remove(&id, registry.schema, registry.sharing(&project), goes) {
+        Err(_) if unreadable => return Ok(false),
+        changed => changed?,
+    };
     if refused {
         return Err(store.not_a_file(&id));
     }

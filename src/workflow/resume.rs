@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::{Error, Result, RunId};
 use crate::files::record::{self, Read};
-use crate::files::{Dir, File, Identity, Sharing};
+use crate::files::{Dir, File, Identity, PathError, Sharing};
 use crate::host::Host;
 use crate::javascript::json::{self, Object, Value};
 use crate::javascript::text::Text;
@@ -28,8 +28,8 @@ const MUTATION_STALE_AFTER_MS: f64 = 300_000.0;
 #[must_use = "a resume lock that is not released stays until it is recovered"]
 pub struct ResumeLock {
     run: Dir,
-    /// Kept open, so that its inode's number is nobody else's.
-    _file: File,
+    /// Kept open: its inode's number is nobody else's, and reading it takes no further descriptor.
+    file: File,
     identity: Identity,
     bytes: Vec<u8>,
 }
@@ -51,7 +51,7 @@ pub fn acquire(host: &Host, coord_root: &Path, run_id: &RunId, sharing: Sharing)
     let (made, released) = under_mutation_lease(host, coord_root, run_id, || make(host, &run, sharing))?;
     match (made, released) {
         (Some((file, identity, bytes)), released) => {
-            let lock = ResumeLock { run, _file: file, identity, bytes };
+            let lock = ResumeLock { run, file, identity, bytes };
             return match released {
                 Ok(()) => Ok(lock),
                 Err(error) => {
@@ -72,13 +72,24 @@ pub fn acquire(host: &Host, coord_root: &Path, run_id: &RunId, sharing: Sharing)
 }
 
 impl ResumeLock {
-    /// Give it back, if it still is this very file with these very bytes. What is someone else's, or cannot be read,
-    /// is left alone; so never fails.
-    pub fn release(self) {
-        let is_ours = |lock: Lock| lock.identity == self.identity && lock.bytes == self.bytes;
-        if read(&self.run).is_ok_and(|lock| lock.is_some_and(is_ours)) && self.run.unlink(LOCK).is_ok() {
-            let _ = self.run.sync();
+    /// Give it back, if it still is this very file with these very bytes; what is someone else's is left alone. Never
+    /// fails: whether nothing is left to be given back, or a call failed and it may be tried again.
+    pub fn release(&self) -> bool {
+        // While this process lives nobody else may remove it: one failing call must not leave it behind.
+        self.remove_ours().or_else(|_| self.remove_ours()).is_ok()
+    }
+
+    fn remove_ours(&self) -> std::result::Result<(), PathError> {
+        match self.run.look(LOCK)? {
+            Some(stat) if stat.identity == self.identity => {}
+            _ => return Ok(()),
         }
+        if self.file.read_up_to(self.bytes.len() + 1)? != self.bytes {
+            return Ok(());
+        }
+        self.run.unlink(LOCK)?;
+        let _ = self.run.sync();
+        Ok(())
     }
 }
 
@@ -180,7 +191,7 @@ pub(super) fn under_mutation_lease<T>(
     };
     let mut lease = lease::acquire(host, &input, &SameAuthority(authority))?;
     let done = action();
-    let released = lease.release(host);
+    let released = lease.let_go(host);
     Ok((done?, released))
 }
 

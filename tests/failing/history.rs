@@ -298,7 +298,8 @@ fn can_be_repaired(failure: &Failure<'_>) {
 #[test]
 fn a_failing_call_of_a_repair_can_be_repaired() {
     let mut proof = Proof::of("history, repair of a torn tail or lease");
-    let scenes: [(&str, &str, &str, fn(&Host) -> Result<()>); 2] = [
+    type Repair = fn(&Host) -> Result<()>;
+    let scenes: [(&str, &str, &str, Repair); 2] = [
         ("a torn tail", FILE, "{\"half\":", repair_it),
         ("a torn lease", "/h/x.jsonl.lease/owner.json", "{\"owner_id\":", repair_the_lease),
     ];

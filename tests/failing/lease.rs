@@ -6,7 +6,7 @@ use harnery_native::host::Host;
 use harnery_native::lease::{acquire, Durability, Error, Input, Lease, NoHooks};
 use harnery_native::sim::explore::Bounds;
 use harnery_native::sim::lease::{start_states, Group, PATH};
-use harnery_native::sim::{Call, Machine};
+use harnery_native::sim::Machine;
 use nix::errno::Errno;
 
 use super::{Extent, Failure, Proof};
@@ -71,10 +71,8 @@ fn reported(failure: &Failure<'_>, outcome: Outcome) {
         return;
     }
     if let Some(why) = refusal_of_a_fresh_contender(&failure.an_hour_later()) {
-        // A release that is told that `current` has gone reports the loss. It was told wrong.
-        let told_wrong = failure.errno == Errno::ENOENT
-            && matches!(failure.call, Call::Stat(place) | Call::Unlink(place) if *place.path == *"current");
-        if !told_wrong {
+        // A release that is told that `current` has gone reports the loss.
+        if !failure.hid("current") {
             failure.blame(format!("in the way while it lives: {why}"));
         }
     }
@@ -87,7 +85,7 @@ fn somebody_else_gets_it(failure: &Failure<'_>) {
 }
 
 /// Why somebody else does not get the lease.
-fn refusal_of_a_fresh_contender(machine: &Machine) -> Option<String> {
+pub(super) fn refusal_of_a_fresh_contender(machine: &Machine) -> Option<String> {
     match acquire_and_release(&machine.start(2).host()) {
         Outcome::Released => None,
         Outcome::Refused(error) | Outcome::Kept(_, error) => Some(error.to_string()),

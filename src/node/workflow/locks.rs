@@ -32,12 +32,13 @@ impl Locks {
     }
 }
 
-/// JavaScript's `release(number)`. Releasing again finds nothing, which is fine.
+/// JavaScript's `release(number)`. Releasing again finds nothing, which is fine, or tries once more what has failed.
 fn release<'env>(scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> {
     let number = arguments.first().and_then(|number| number.as_number()).unwrap_or_default() as u64;
-    let lock = Locks::of(scope)?.held.borrow_mut().remove(&number);
-    if let Some(lock) = lock {
-        lock.release();
+    let locks = Locks::of(scope)?;
+    let mut held = locks.held.borrow_mut();
+    if held.get(&number).is_some_and(ResumeLock::release) {
+        held.remove(&number);
     }
     scope.undefined()
 }

@@ -60,7 +60,7 @@ fn ours_already(
     let processes = registry.host.processes.as_ref();
     match seen {
         Found::Missing => Ok(None),
-        Found::Invalid(_) => Err(Error::Custody(format!(
+        Found::Invalid(_) | Found::Unreadable(_) => Err(Error::Custody(format!(
             "registration {id} custody is unknown: invalid or older server record retained"
         ))),
         Found::Record(existing, _) => {

@@ -51,7 +51,7 @@ impl Custody {
     /// # Errors
     /// [`Error::Lease`] when it had been lost.
     pub fn release(mut self) -> Result<(), Error> {
-        Ok(self.lease.release(&self.host)?)
+        Ok(self.lease.let_go(&self.host)?)
     }
 }
 

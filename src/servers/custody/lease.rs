@@ -44,7 +44,8 @@ pub fn take(host: &Host, coord_root: &Path, id: &ServerId, wait: Duration) -> Re
 /// Do `change` under the lease of an id, and let the lease go whatever comes of it.
 ///
 /// # Errors
-/// As [`take`], what `change` gives, else what letting go gives (the lease was lost: the change may have met another).
+/// As [`take`], what `change` gives, else what letting go gives: the lease was lost, and the change may have met another;
+/// or it could not be let go, and keeps everybody from changing the id until this process has ended.
 pub fn under<T>(
     host: &Host,
     coord_root: &Path,
@@ -54,7 +55,7 @@ pub fn under<T>(
 ) -> Result<T, Error> {
     let mut lease = take(host, coord_root, id, wait)?;
     let changed = change();
-    let released = lease.release(host);
+    let released = lease.let_go(host);
     let changed = changed?;
     released?;
     Ok(changed)

@@ -27,8 +27,10 @@ pub(in crate::servers) fn remove(
     let Some(id) = ServerId::new(&record.id()) else { return Ok(false) };
     let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(false) };
     // A receipt that is not current never becomes so again: there is nothing to wait for.
-    if !matches!(store.read(&id, Schema::Custody)?, Found::Record(now, _) if is_exact_receipt(&now, record)) {
-        return Ok(false);
+    match store.read(&id, Schema::Custody)? {
+        Found::Record(now, _) if is_exact_receipt(&now, record) => {}
+        Found::Unreadable(error) => return Err(error.into()),
+        Found::Missing | Found::Record(..) | Found::Invalid(_) => return Ok(false),
     }
     lease::under(registry.host, &project.path, &id, options.custody_wait, || {
         remove_ended(registry.host, &registry.site(project), Schema::Custody, record)
