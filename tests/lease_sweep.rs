@@ -10,27 +10,10 @@ use harnery_native::files::record::write_new;
 use harnery_native::sim::START_MS;
 use support::{names, simulated, Before, Planted, Scene};
 
-/// One of everything that a kill leaves behind, whole or emptied in part.
-fn leftovers(scene: &Scene) {
-    let dead = Planted::new(scene, "D").contends(scene);
-    let claimant = Planted::new(scene, "C").contends(scene);
-    let text = claimant.claim_on(&dead);
-    for prefix in ["recovery-claim", "recovery-retired", "quarantine"] {
-        let whole = scene.make(&format!("{prefix}-whole"));
-        write_new(&whole, "claim.json", text.as_bytes(), 0o600).unwrap();
-        scene.dir().link(dead.file(), &whole, "stale-pin").unwrap();
-        let without_pin = scene.make(&format!("{prefix}-without-pin"));
-        write_new(&without_pin, "claim.json", text.as_bytes(), 0o600).unwrap();
-        let without_claim = scene.make(&format!("{prefix}-without-claim"));
-        scene.dir().link(dead.file(), &without_claim, "stale-pin").unwrap();
-        scene.make(&format!("{prefix}-empty"));
-    }
-}
-
 #[test]
 fn rule_6_a_holder_sweeps_what_dead_contenders_left() {
     let (_machine, scene) = simulated();
-    leftovers(&scene);
+    scene.plant_leftovers();
     let mut lease = scene.acquire().unwrap();
     assert_eq!(scene.names(), ["current", lease.owner.owner_file.as_str()]);
     lease.release(&scene.host).unwrap();
@@ -40,7 +23,7 @@ fn rule_6_a_holder_sweeps_what_dead_contenders_left() {
 #[test]
 fn rule_6_what_others_were_in_the_way_of_is_swept_when_the_lease_is_let_go() {
     let (machine, scene) = simulated();
-    leftovers(&scene);
+    scene.plant_leftovers();
     let seat = machine.start(2);
     let other = Planted::new(&scene, "B").with("pid", "102").created(START_MS).contends(&scene);
     let mut lease = scene.acquire().unwrap();
@@ -54,7 +37,7 @@ fn rule_6_what_others_were_in_the_way_of_is_swept_when_the_lease_is_let_go() {
 #[test]
 fn rule_6_nothing_is_swept_while_another_contender_may_live() {
     let (machine, scene) = simulated();
-    leftovers(&scene);
+    scene.plant_leftovers();
     let seat = machine.start(2);
     let other = Planted::new(&scene, "B").with("pid", "102").created(START_MS).contends(&scene);
     let before = scene.names();
@@ -75,7 +58,7 @@ fn rule_6_nothing_is_swept_while_another_contender_may_live() {
 #[test]
 fn rule_6_nothing_is_swept_when_the_second_look_shows_a_recovery() {
     let (machine, scene) = simulated();
-    leftovers(&scene);
+    scene.plant_leftovers();
     machine.start(2);
     let (tap, tapped) = scene.tapped();
     let other = scene.clone();
@@ -96,7 +79,7 @@ fn rule_6_nothing_is_swept_when_the_second_look_shows_a_recovery() {
 #[test]
 fn rule_6_what_came_after_the_first_look_is_left_to_the_next_holder() {
     let (_machine, scene) = simulated();
-    leftovers(&scene);
+    scene.plant_leftovers();
     let (tap, tapped) = scene.tapped();
     let other = scene.clone();
     let mut lists = 0;

@@ -12,32 +12,7 @@ use harnery_native::history::{AppendOptions, Layout, NoSeams, ReadOptions, Recei
 use harnery_native::host::Host;
 use tempfile::TempDir;
 
-pub use crate::mortal::{fated, killed_at, real, scratch, Fate};
-
-/// The real machine some time later.
-pub fn later(by: Duration) -> Host {
-    Host { clock: Rc::new(Later { by, pauses: RefCell::default() }), ..real() }
-}
-
-/// The system's clock, ahead of itself.
-#[derive(Debug)]
-pub struct Later {
-    by: Duration,
-    pauses: RefCell<Vec<Duration>>,
-}
-
-impl Clock for Later {
-    fn now_ms(&self) -> i64 {
-        SystemClock.now_ms() + i64::try_from(self.by.as_millis()).unwrap()
-    }
-    fn monotonic(&self) -> Duration {
-        SystemClock.monotonic() + self.pauses.borrow().iter().sum()
-    }
-    /// The time counts as passed.
-    fn pause(&self, pause: &Pause) {
-        self.pauses.borrow_mut().push(pause.at_most);
-    }
-}
+pub use crate::mortal::{fated, killed_at, later, real, scratch, Fate};
 
 /// The same machine, where something happens in the first pause.
 pub fn when_paused(host: &Host, what: impl FnOnce() + 'static) -> Host {

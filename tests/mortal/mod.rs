@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test crate uses its own part")]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use harnery_native::clock::{Clock, Pause};
+use harnery_native::clock::{Clock, Pause, SystemClock};
 use harnery_native::files::{Access, Files, Handle, Stat};
 use harnery_native::host::{Host, ProcessEnvironment};
 use tempfile::TempDir;
@@ -173,5 +173,30 @@ impl Clock for Hurried {
     }
     fn pause(&self, pause: &Pause) {
         self.clock.pause(&Pause { at_most: pause.at_most / self.times, wake: pause.wake.clone() });
+    }
+}
+
+/// The real machine some time later.
+pub fn later(by: Duration) -> Host {
+    Host { clock: Rc::new(Later { by, pauses: RefCell::default() }), ..real() }
+}
+
+/// The system's clock, ahead of itself.
+#[derive(Debug)]
+pub struct Later {
+    by: Duration,
+    pauses: RefCell<Vec<Duration>>,
+}
+
+impl Clock for Later {
+    fn now_ms(&self) -> i64 {
+        SystemClock.now_ms() + i64::try_from(self.by.as_millis()).unwrap()
+    }
+    fn monotonic(&self) -> Duration {
+        SystemClock.monotonic() + self.pauses.borrow().iter().sum()
+    }
+    /// The time counts as passed.
+    fn pause(&self, pause: &Pause) {
+        self.pauses.borrow_mut().push(pause.at_most);
     }
 }

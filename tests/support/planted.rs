@@ -1,5 +1,6 @@
 //! Owners and claims written by hand, as a harness of any age may have left them.
 
+use harnery_native::files::record::write_new;
 use harnery_native::files::Dir;
 use harnery_native::javascript::json::{parse, sha256_hex, stringify, Object, Value};
 use harnery_native::javascript::timestamp;
@@ -86,12 +87,29 @@ impl Planted {
     pub fn claims(&self, scene: &Scene, observed: &Planted) -> Dir {
         let recovery = scene.make("recovery");
         let text = self.claim_on(observed);
-        harnery_native::files::record::write_new(&recovery, "claim.json", text.as_bytes(), 0o600).unwrap();
+        write_new(&recovery, "claim.json", text.as_bytes(), 0o600).unwrap();
         recovery
     }
 }
 
 impl Scene {
+    /// One of everything that a kill leaves behind, whole or emptied in part.
+    pub fn plant_leftovers(&self) {
+        let dead = Planted::new(self, "D").contends(self);
+        let claimant = Planted::new(self, "C").contends(self);
+        let text = claimant.claim_on(&dead);
+        for prefix in ["recovery-claim", "recovery-retired", "quarantine"] {
+            let whole = self.make(&format!("{prefix}-whole"));
+            write_new(&whole, "claim.json", text.as_bytes(), 0o600).unwrap();
+            self.dir().link(dead.file(), &whole, "stale-pin").unwrap();
+            let without_pin = self.make(&format!("{prefix}-without-pin"));
+            write_new(&without_pin, "claim.json", text.as_bytes(), 0o600).unwrap();
+            let without_claim = self.make(&format!("{prefix}-without-claim"));
+            self.dir().link(dead.file(), &without_claim, "stale-pin").unwrap();
+            self.make(&format!("{prefix}-empty"));
+        }
+    }
+
     fn path_exists(&self) -> bool {
         self.host.files.stat(&self.path).is_ok()
     }

@@ -1,0 +1,144 @@
+//! The file systems of this machine that are worth a look each.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::proof::row;
+
+/// Set in a process that was started to look at this one place.
+const INNER: &str = "HARNERY_KILLS_PLACE";
+
+/// Before what such a process has to say.
+const SAID: &str = "in this place: ";
+
+/// What was gone through, and how often it was not as claimed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    pub kills: usize,
+    /// How often somebody held the lease, where that is counted.
+    pub turns: usize,
+    pub violations: usize,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: Tally) {
+        self.kills += other.kills;
+        self.turns += other.turns;
+        self.violations += other.violations;
+    }
+}
+
+/// Kill in a directory of each file system, and say where and how often it was done. Called with a closure of the test
+/// itself, whose name it has to know: a file system that must be mounted first is visible to a process of its own only.
+pub fn prove<F: Fn(&Path) -> Tally>(claim: &str, kill_in: F) {
+    prove_with(claim, &[], kill_in);
+}
+
+/// [`prove`], with these variables for such a process.
+pub fn prove_with<F: Fn(&Path) -> Tally>(claim: &str, variables: &[(&str, &str)], kill_in: F) {
+    let path = std::any::type_name::<F>();
+    let test = path.strip_prefix("kills::").and_then(|path| path.strip_suffix("::{{closure}}"));
+    let test = test.unwrap_or_else(|| panic!("{path} is no closure of a test"));
+    let once = |place: &Path| {
+        let dir = tempfile::Builder::new().prefix("harnery-kills-").tempdir_in(place).expect("a directory");
+        kill_in(dir.path())
+    };
+    if let Some(place) = std::env::var_os(INNER) {
+        let Tally { kills, turns, violations } = once(Path::new(&place));
+        println!("\n{SAID}{kills} {turns} {violations}");
+        return;
+    }
+    let mut total = Tally::default();
+    let mut explored = Vec::new();
+    for kind in ["ext4", "tmpfs", "overlay"] {
+        let tally = match here(kind) {
+            Some(place) => Ok(once(&place)),
+            None if kind == "overlay" => on_an_overlay(test, variables),
+            None => Err("no directory of this machine that may be written to lies on one".to_owned()),
+        };
+        match tally {
+            Ok(tally) => {
+                let turns =
+                    if tally.turns > 0 { format!("{} turns and ", tally.turns) } else { String::new() };
+                explored.push(format!("{turns}{} kills on {kind}", tally.kills));
+                total.add(tally);
+            }
+            Err(reason) => explored.push(format!("no {kind} here ({reason})")),
+        }
+    }
+    row(claim, explored.join(", "), total.violations);
+    assert!(total.kills > 0, "nothing was killed: {explored:?}");
+    assert_eq!(total.violations, 0, "{claim}");
+}
+
+/// A directory on a file system of this kind.
+fn here(kind: &str) -> Option<PathBuf> {
+    let shared_memory = PathBuf::from("/dev/shm");
+    let candidates = [
+        std::env::temp_dir(),
+        shared_memory,
+        PathBuf::from("/var/tmp"),
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")),
+    ];
+    candidates.into_iter().find(|place| kind_of(place) == Some(kind) && tempfile::tempdir_in(place).is_ok())
+}
+
+#[cfg(target_os = "linux")]
+fn kind_of(place: &Path) -> Option<&'static str> {
+    // linux/magic.h; ext2 and ext3 have the number of ext4, whose driver serves them.
+    match rustix::fs::statfs(place).ok()?.f_type {
+        0xef53 => Some("ext4"),
+        0x0102_1994 => Some("tmpfs"),
+        0x794c_7630 => Some("overlay"),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kind_of(_place: &Path) -> Option<&'static str> {
+    None
+}
+
+/// Mount one over the temporary directory's file system, in a mount namespace, and let the test look at it there.
+fn on_an_overlay(test: &str, variables: &[(&str, &str)]) -> Result<Tally, String> {
+    let layers = tempfile::Builder::new().prefix("harnery-overlay-").tempdir().expect("a directory");
+    for layer in ["lower", "upper", "work", "merged"] {
+        std::fs::create_dir(layers.path().join(layer)).expect("a directory");
+    }
+    // As root a mount namespace is enough, as anybody else it takes a user namespace in which one is root.
+    let user: &[&str] =
+        if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
+    let script = r#"cd "$1" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged || exit 77
+        shift; exec "$@""#;
+    let output = Command::new("unshare")
+        .args(user)
+        .args(["--mount", "sh", "-c", script, "sh"])
+        .arg(layers.path())
+        .arg(std::env::current_exe().expect("a test has a program"))
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .envs(variables.iter().copied())
+        .env(INNER, layers.path().join("merged"))
+        .stderr(Stdio::piped())
+        .output()
+        .map_err(|error| format!("unshare: {error}"))?;
+    let (said, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let first = || complaint.lines().next().unwrap_or("no reason given").to_owned();
+    let numbers = said
+        .lines()
+        .find_map(|line| line.strip_prefix(SAID))
+        .map(|line| line.split(' ').map(|number| number.parse().expect("a number")).collect::<Vec<usize>>());
+    match numbers.as_deref() {
+        Some(&[kills, turns, violations]) => {
+            if violations > 0 {
+                eprintln!("{said}{complaint}");
+            }
+            Ok(Tally { kills, turns, violations })
+        }
+        Some(other) => panic!("{other:?}"),
+        // Whether it was not allowed, or failed inside: the script ends with 77, `unshare` with 1, a test with 101.
+        None if output.status.code() == Some(101) => panic!("{said}\n{complaint}"),
+        None if output.status.success() => panic!("there is no test {test}"),
+        None => Err(first()),
+    }
+}
