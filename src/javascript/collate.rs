@@ -25,12 +25,28 @@ impl Order {
     }
 
     pub fn compare(&self, a: &str, b: &str) -> Ordering {
-        if a == b {
-            return Ordering::Equal;
-        }
-        self.0.compare(a, b)
+        plain(a, b).unwrap_or_else(|| self.0.compare(a, b))
     }
 }
+
+/// The order of two strings of nothing but what ids are made of, which is that of their characters.
+fn plain(a: &str, b: &str) -> Option<Ordering> {
+    let is_plain = |text: &str| text.bytes().all(|byte| RANKS[usize::from(byte)] > 0);
+    let ranks = |byte: u8| RANKS[usize::from(byte)];
+    (is_plain(a) && is_plain(b)).then(|| a.bytes().map(ranks).cmp(b.bytes().map(ranks)))
+}
+
+/// The places of what ids are made of in the root collation; 0 for every other byte.
+const RANKS: [u8; 256] = {
+    let order = *b"_-.0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut ranks = [0; 256];
+    let mut place = 0;
+    while place < order.len() {
+        ranks[order[place] as usize] = place as u8 + 1;
+        place += 1;
+    }
+    ranks
+};
 
 impl Default for Order {
     fn default() -> Self {
@@ -62,4 +78,30 @@ fn without_surrogates(text: &Text) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn two_characters_of_ids_are_ordered_as_the_collation_orders_them() {
+        let characters: Vec<String> =
+            (' '..='~').map(|c| c.to_string()).filter(|c| plain(c, c).is_some()).collect();
+        assert_eq!(characters.len(), 39);
+        let order = Order::new();
+        for a in &characters {
+            for b in &characters {
+                assert_eq!(plain(a, b), Some(order.0.compare(a, b)), "{a} {b}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ids_are_ordered_as_the_collation_orders_them(a in "[a-z0-9._-]{0,8}", b in "[a-z0-9._-]{0,8}") {
+            prop_assert_eq!(plain(&a, &b), Some(Order::new().0.compare(&a, &b)));
+        }
+    }
 }

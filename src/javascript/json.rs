@@ -1,14 +1,16 @@
 //! JSON as `JSON.parse` reads it and `JSON.stringify` writes it, the canonical form, and its digest.
 
 mod check;
+mod outline;
 mod parse;
 mod print;
 
 use super::text::Text;
 
 pub use check::is_json;
+pub use outline::{outline, plain_string, Span};
 pub use parse::{parse, parse_text, SyntaxError};
-pub use print::{canonical, digest, number, pretty, sha256_hex, stringify};
+pub use print::{canonical, digest, number, pretty, push_quoted, sha256_hex, stringify};
 
 /// A value as `JSON.parse` gives it. Numbers are JavaScript's doubles; objects keep JavaScript's key order.
 #[derive(Debug, Clone, PartialEq)]

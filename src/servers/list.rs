@@ -103,10 +103,11 @@ pub fn list_servers(registry: &Registry<'_>, options: &ListOptions) -> Result<Re
     };
 
     let owners = Owners::new(registry, &project, options.owner_stale_hours * HOUR_MS, now_ms);
+    let now = timestamp::format(now_ms);
     let mut servers = Vec::with_capacity(kept.len());
     for ((state, record), connections) in kept.into_iter().zip(connections) {
         let is_used = options.sample && connections.is_some_and(|count| count > 0);
-        let used_at = timestamp::format(now_ms).filter(|_| is_used);
+        let used_at = is_used.then(|| now.clone()).flatten();
         if is_used {
             sample(registry, &project, &patience, &record, now_ms);
         }
@@ -186,7 +187,7 @@ impl<'a> Owners<'a> {
         let reader =
             self.reader.get_or_init(|| answers.owner_states(self.coord_root, self.stale_ms, self.now_ms));
         match reader {
-            Asked::Answered(states) => match states.of(instance) {
+            Asked::Answered(states) => match states.of(&instance) {
                 Asked::Answered(state) => state,
                 Asked::Threw | Asked::NotSupplied => OwnerState::Unknown,
             },

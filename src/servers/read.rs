@@ -1,10 +1,10 @@
 //! Reading records.
 
-use std::ffi::OsStr;
+use std::fmt::Display;
 
 use super::registry::{Options, Project, Registry};
 use super::store::Found;
-use super::{Error, Schema, ServerId, ServerRecord, Store};
+use super::{Error, Kind, Schema, ServerId, ServerRecord, Store};
 use crate::javascript::collate::Order;
 
 /// The record of an id; `None` when there is none.
@@ -20,7 +20,7 @@ pub fn read_server(
         return Ok(None);
     };
     let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(None) };
-    readable(registry.schema, id.as_str(), store.read(&id, registry.schema)?)
+    readable(registry.schema, &id, store.read(&id, registry.schema)?)
 }
 
 /// All records by kind, type and id; none without a project.
@@ -40,13 +40,17 @@ pub(super) fn records(registry: &Registry<'_>, project: &Project) -> Result<Vec<
     let mut records = Vec::new();
     for name in store.names()? {
         let found = store.read_name(&name, registry.schema)?;
-        records.extend(readable(registry.schema, &shown(&name), found)?);
+        records.extend(readable(registry.schema, name.display(), found)?);
     }
     Ok(sorted(records))
 }
 
 /// The record that was found. What is none is skipped under the current contract and refused under custody.
-pub(super) fn readable(schema: Schema, name: &str, found: Found) -> Result<Option<ServerRecord>, Error> {
+pub(super) fn readable(
+    schema: Schema,
+    name: impl Display,
+    found: Found,
+) -> Result<Option<ServerRecord>, Error> {
     match (found, schema) {
         (Found::Record(record, _), _) => Ok(Some(*record)),
         (Found::Missing, _) | (Found::Invalid(_) | Found::Unreadable(_), Schema::Current) => Ok(None),
@@ -56,23 +60,20 @@ pub(super) fn readable(schema: Schema, name: &str, found: Found) -> Result<Optio
     }
 }
 
-fn shown(name: &OsStr) -> String {
-    name.to_string_lossy().into_owned()
-}
-
 /// By kind, type and id, as `localeCompare` orders them; records that are equal in all three stay as they are.
 fn sorted(records: Vec<ServerRecord>) -> Vec<ServerRecord> {
-    let mut keyed: Vec<_> = records
-        .into_iter()
-        .map(|record| {
-            let kind = record.kind().map_or("", |kind| kind.as_str());
-            ((kind, record.server_type().into_owned(), record.id().into_owned()), record)
-        })
+    let keys: Vec<_> = records
+        .iter()
+        .map(|record| (record.kind().map_or("", Kind::as_str), record.server_type(), record.id()))
         .collect();
     let order = Order::new();
-    keyed.sort_by(|((kind_a, type_a, id_a), _), ((kind_b, type_b, id_b), _)| {
+    let mut places: Vec<usize> = (0..keys.len()).collect();
+    places.sort_by(|a, b| {
+        let ((kind_a, type_a, id_a), (kind_b, type_b, id_b)) = (&keys[*a], &keys[*b]);
         let types = || order.compare(type_a, type_b);
         kind_a.cmp(kind_b).then_with(types).then_with(|| order.compare(id_a, id_b))
     });
-    keyed.into_iter().map(|(_, record)| record).collect()
+    drop(keys);
+    let mut records: Vec<_> = records.into_iter().map(Some).collect();
+    places.into_iter().filter_map(|place| records[place].take()).collect()
 }

@@ -3,9 +3,13 @@
 //! Unknown fields keep their place when a record is read and written back; only the fields that an operation owns
 //! change.
 
-use std::borrow::Cow;
+mod source;
 
-use crate::javascript::json::{self, safe_integer, Object, Value};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use self::source::{written_witness, Field, Source};
+use crate::javascript::json::{self, outline, plain_string, safe_integer, Object, Value};
 use crate::javascript::text::Text;
 use crate::process::{Pid, Witness};
 
@@ -60,14 +64,16 @@ impl Kind {
 /// A server's record.
 #[derive(Debug, Clone)]
 pub struct ServerRecord {
-    object: Object,
-    /// What it was read from, while it still is that: it need not be written again to be handed on.
-    source: Option<Box<str>>,
+    /// What it was read from, while it still is that: it need not be written again to be handed on, and most of it need
+    /// not be parsed.
+    source: Option<Source>,
+    /// Empty until it is needed, where there is a source.
+    object: OnceCell<Object>,
 }
 
 impl PartialEq for ServerRecord {
     fn eq(&self, other: &Self) -> bool {
-        self.object == other.object
+        self.object() == other.object()
     }
 }
 
@@ -90,65 +96,84 @@ impl RecordedProcess {
 impl ServerRecord {
     /// The record that a file's bytes hold; `None` when they hold none of this schema.
     pub fn read(bytes: &[u8], schema: Schema) -> Option<ServerRecord> {
-        let Value::Object(object) = json::parse(bytes).ok()? else { return None };
-        let source = std::str::from_utf8(bytes).ok().map(Box::from);
-        let record = ServerRecord { object, source };
+        ServerRecord::of_bytes(bytes.to_vec(), schema)
+    }
+
+    /// [`ServerRecord::read`] of bytes that are not needed otherwise.
+    pub(super) fn of_bytes(bytes: Vec<u8>, schema: Schema) -> Option<ServerRecord> {
+        let record = match String::from_utf8(bytes) {
+            Ok(text) => ServerRecord::of_text(text)?,
+            // Parsed with replacement, so it is no text to hand on.
+            Err(broken) => ServerRecord::given(parsed(broken.as_bytes())?),
+        };
         record.is_of(schema).then_some(record)
+    }
+
+    fn of_text(text: String) -> Option<ServerRecord> {
+        let source = Source::new(text);
+        let object = if source.is_outlined() {
+            OnceCell::new()
+        } else {
+            OnceCell::from(parsed(source.text().as_bytes())?)
+        };
+        Some(ServerRecord { source: Some(source), object })
     }
 
     /// A record as a caller holds it, unchecked: it may have been read long ago, or changed by hand.
     pub fn given(object: Object) -> ServerRecord {
-        ServerRecord { object, source: None }
+        ServerRecord { source: None, object: OnceCell::from(object) }
     }
 
     /// Whether a reader of this schema accepts it.
     pub fn is_of(&self, schema: Schema) -> bool {
         let receipt = || self.registration_id().is_some_and(is_receipt);
-        self.get("schema_version").and_then(Value::as_number) == Some(schema.version() as f64)
-            && self.get("id").is_some_and(|id| id.as_text().is_some())
-            && self.get("pid").and_then(Value::as_safe_integer).is_some()
+        self.number(Field::SchemaVersion) == Some(schema.version() as f64)
+            && self.lossy(Field::Id).is_some()
+            && self.number(Field::Pid).and_then(safe_integer).is_some()
             && self.kind().is_some()
             && (schema == Schema::Current || receipt())
     }
 
     pub fn object(&self) -> &Object {
-        &self.object
+        // What has been outlined is an object, so there is always one.
+        let parse = || self.source.as_ref().and_then(|source| parsed(source.text().as_bytes()));
+        self.object.get_or_init(|| parse().unwrap_or_default())
     }
 
     /// The one line that a file of it holds.
     pub fn text(&self) -> String {
-        json::stringify(&Value::Object(self.object.clone())) + "\n"
+        json::stringify(&Value::Object(self.object().clone())) + "\n"
     }
 
     /// Some JSON text of it, the quickest to be had: `JSON.parse` makes the same of it as of [`ServerRecord::text`].
     pub fn json(&self) -> Cow<'_, str> {
-        self.source.as_deref().map_or_else(|| self.text().into(), Cow::Borrowed)
+        self.source.as_ref().map_or_else(|| self.text().into(), |source| Cow::Borrowed(source.text()))
     }
 
     /// The same record with one field assigned, in its place where it had one.
     #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<Value>) -> ServerRecord {
-        self.object.set(key, value);
-        self.source = None;
-        self
+    pub fn with(self, key: &str, value: impl Into<Value>) -> ServerRecord {
+        let mut object = self.object().clone();
+        object.set(key, value);
+        ServerRecord::given(object)
     }
 
     /// Empty for a caller's record without one.
     pub fn id(&self) -> Cow<'_, str> {
-        self.get("id").and_then(Value::as_text).map(Text::to_string_lossy).unwrap_or_default()
+        self.lossy(Field::Id).unwrap_or_default()
     }
 
     pub fn kind(&self) -> Option<Kind> {
-        Kind::new(self.str("kind")?)
+        Kind::new(self.str(Field::Kind)?)
     }
 
     /// The free-form family name, such as `preview`.
     pub fn server_type(&self) -> Cow<'_, str> {
-        self.get("type").and_then(Value::as_text).map(Text::to_string_lossy).unwrap_or_default()
+        self.lossy(Field::Type).unwrap_or_default()
     }
 
     pub fn host(&self) -> Option<&str> {
-        self.str("host")
+        self.str(Field::Host)
     }
 
     pub fn url(&self) -> Option<&Text> {
@@ -156,44 +181,58 @@ impl ServerRecord {
     }
 
     pub fn port(&self) -> Option<u16> {
-        let port = self.get("port")?.as_safe_integer()?;
+        let port = self.number(Field::Port).and_then(safe_integer)?;
         u16::try_from(port).ok().filter(|port| *port > 0)
     }
 
     pub fn has_owner(&self) -> bool {
-        !matches!(self.get("owner"), None | Some(Value::Null))
+        match self.written(Field::Owner) {
+            Some(owner) => !matches!(owner, "" | "null"),
+            None => !matches!(self.get("owner"), None | Some(Value::Null)),
+        }
     }
 
-    pub fn owner_instance(&self) -> Option<&Text> {
-        self.get("owner")?.as_object()?.get("instance_id")?.as_text()
+    pub fn owner_instance(&self) -> Option<Text> {
+        let written = self.written(Field::Owner).and_then(|owner| {
+            let [instance] = outline(owner, &["instance_id"])?.map(|span| span.of(owner));
+            plain_string(instance).map(Text::from)
+        });
+        let parsed = || self.get("owner")?.as_object()?.get("instance_id")?.as_text().cloned();
+        written.or_else(parsed)
     }
 
     /// The receipt of the registration that wrote it.
     pub fn registration_id(&self) -> Option<&str> {
-        self.str("registration_id")
+        self.str(Field::RegistrationId)
     }
 
     pub fn start_token(&self) -> Option<&str> {
-        self.str("start_token")
+        self.str(Field::StartToken)
     }
 
     pub fn witness(&self) -> Option<Witness> {
-        self.get("witness").and_then(read_witness)
+        match self.written(Field::Witness) {
+            Some("") => None,
+            Some(written) => {
+                written_witness(written).or_else(|| self.get("witness").and_then(Witness::from_value))
+            }
+            None => self.get("witness").and_then(Witness::from_value),
+        }
     }
 
     pub fn registered_at(&self) -> Option<&str> {
-        self.str("registered_at")
+        self.str(Field::RegisteredAt)
     }
 
     /// `last_active_at`, else `registered_at`.
     pub fn last_activity(&self) -> Option<&str> {
-        self.str("last_active_at").or_else(|| self.registered_at())
+        self.str(Field::LastActiveAt).or_else(|| self.registered_at())
     }
 
     /// The server's own process.
     pub fn leader(&self) -> RecordedProcess {
         RecordedProcess {
-            number: self.get("pid").and_then(Value::as_number).unwrap_or(f64::NAN),
+            number: self.number(Field::Pid).unwrap_or(f64::NAN),
             start_token: self.start_token().map(str::to_owned),
             witness: self.witness(),
         }
@@ -234,11 +273,37 @@ impl ServerRecord {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
-        self.object.get(key)
+        self.object().get(key)
     }
 
-    fn str(&self, key: &str) -> Option<&str> {
-        self.get(key)?.as_str()
+    /// A member's value as the record's text has it; `None` where the record has to be parsed.
+    fn written(&self, field: Field) -> Option<&str> {
+        self.source.as_ref()?.value(field)
+    }
+
+    fn str(&self, field: Field) -> Option<&str> {
+        match self.written(field) {
+            Some(written) if !written.starts_with('"') => None,
+            Some(written) => plain_string(written).or_else(|| self.get(field.key())?.as_str()),
+            None => self.get(field.key())?.as_str(),
+        }
+    }
+
+    /// A string, a lone surrogate replaced.
+    fn lossy(&self, field: Field) -> Option<Cow<'_, str>> {
+        let parsed = || self.get(field.key())?.as_text().map(Text::to_string_lossy);
+        self.str(field).map(Cow::Borrowed).or_else(parsed)
+    }
+
+    fn number(&self, field: Field) -> Option<f64> {
+        match self.written(field) {
+            // No number is written as Rust writes infinity, and no other value as a number.
+            Some(written) if written.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                written.parse().ok()
+            }
+            Some(_) => None,
+            None => self.get(field.key())?.as_number(),
+        }
     }
 
     fn helper(&self, number: f64) -> RecordedProcess {
@@ -247,7 +312,7 @@ impl ServerRecord {
         RecordedProcess {
             number,
             start_token: of("pids_start_tokens").and_then(Value::as_str).map(str::to_owned),
-            witness: of("pids_witnesses").and_then(read_witness),
+            witness: of("pids_witnesses").and_then(Witness::from_value),
         }
     }
 }
@@ -257,97 +322,12 @@ pub(super) fn is_receipt(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
 }
 
-/// A witness as a record holds it: what is not known is left out.
-pub(super) fn witness_object(witness: &Witness) -> Object {
-    Object::new()
-        .with("start_token", witness.start_token.as_deref())
-        .with("pidfd_inode", witness.pidfd_inode.as_deref())
-        .with("pid_namespace", witness.pid_namespace.as_deref())
-        .with("time_namespace", witness.time_namespace.as_deref())
-}
-
-fn read_witness(value: &Value) -> Option<Witness> {
-    let object = value.as_object()?;
-    let field = |key| object.get(key).and_then(Value::as_str).map(str::to_owned);
-    Some(Witness {
-        start_token: field("start_token"),
-        pidfd_inode: field("pidfd_inode"),
-        pid_namespace: field("pid_namespace"),
-        time_namespace: field("time_namespace"),
-    })
+fn parsed(bytes: &[u8]) -> Option<Object> {
+    match json::parse(bytes).ok()? {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RECEIPT: &str = "0b5e0d5c-6f0f-4f0e-9a51-0a5c5c5c5c5c";
-
-    fn read(text: &str) -> Option<ServerRecord> {
-        ServerRecord::read(text.as_bytes(), Schema::Current)
-    }
-
-    #[test]
-    fn a_reader_takes_only_its_own_schema() {
-        let one = r#"{"schema_version":1,"id":"a","kind":"service","pid":5}"#;
-        let two = format!(
-            r#"{{"schema_version":2,"id":"a","registration_id":"{RECEIPT}","kind":"service","pid":5}}"#
-        );
-        let custody = |text: &str| ServerRecord::read(text.as_bytes(), Schema::Custody);
-        assert!(read(one).is_some() && custody(one).is_none());
-        assert!(read(&two).is_none() && custody(&two).is_some());
-        assert!(custody(&two.replace(RECEIPT, &RECEIPT.to_uppercase())).is_none());
-        assert!(custody(&two.replace(RECEIPT, &RECEIPT[1..])).is_none());
-    }
-
-    #[test]
-    fn what_is_no_record_reads_as_none() {
-        let good = r#"{"schema_version":1.0,"id":"a","kind":"session","pid":5e0}"#;
-        assert!(read(good).is_some());
-        for (from, to) in [
-            ("1.0", "\"1\""),
-            ("1.0", "1.5"),
-            ("\"a\"", "7"),
-            ("5e0", "5.5"),
-            ("5e0", "\"5\""),
-            ("5e0", "9007199254740992"),
-            ("session", "daemon"),
-            ("}", ""),
-            ("{", "\u{feff}{"),
-        ] {
-            assert!(read(&good.replace(from, to)).is_none(), "{from} → {to}");
-        }
-        assert!(read("[]").is_none() && read("").is_none() && read("null").is_none());
-    }
-
-    #[test]
-    fn unknown_fields_and_lone_surrogates_survive_a_change_in_their_places() {
-        let text = r#"{"z":{"b":1,"a":[null]},"schema_version":1,"id":"a","label":"\ud800","kind":"service","pid":5,"last_active_at":"x","mine":1e+21}"#;
-        let changed = read(text).unwrap().with("last_active_at", "y").text();
-        assert_eq!(changed, text.replace(r#""x""#, r#""y""#) + "\n");
-    }
-
-    #[test]
-    fn helpers_carry_their_own_token_and_witness() {
-        let record = read(
-            r#"{"schema_version":1,"id":"a","kind":"service","pid":5,"start_token":"l1","pids":[7,7.5,"8"],
-            "pids_start_tokens":{"7":"l2","7.5":9},"pids_witnesses":{"7":{"pidfd_inode":"11","x":1}}}"#,
-        )
-        .unwrap();
-        let all = record.processes();
-        assert_eq!(all[0].pid(), Pid::new(5));
-        assert_eq!(all[0].start_token.as_deref(), Some("l1"));
-        assert_eq!(all[1].start_token.as_deref(), Some("l2"));
-        assert_eq!(all[1].witness.as_ref().unwrap().pidfd_inode.as_deref(), Some("11"));
-        assert_eq!((all[2].pid(), all[2].number), (None, 7.5));
-        assert!(all[3].number.is_nan() && all[3].pid().is_none());
-    }
-
-    #[test]
-    fn numbers_that_no_process_has_are_no_pid() {
-        for number in ["0", "-1", "4294967297", "2147483648"] {
-            let record = read(&format!(r#"{{"schema_version":1,"id":"a","kind":"service","pid":{number}}}"#));
-            assert_eq!(record.unwrap().leader().pid(), None, "{number}");
-        }
-    }
-}
+mod tests;

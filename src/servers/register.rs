@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::answers::Owner;
 use super::custody::claim::claim;
-use super::record::witness_object;
 use super::registry::{Options, Project, Registry};
 use super::store::{Changed, Found, Invalid, Replacement, Synced};
 use super::{names, Error, Kind, Schema, ServerId, ServerRecord, Store};
@@ -164,7 +163,7 @@ fn draft(
         .with("registered_at", Some(now.as_str()))
         .with("last_active_at", Some(now.as_str()))
         .with("registration_id", receipt_as(Schema::Current))
-        .with("witness", leader.witness.as_ref().map(witness_object))
+        .with("witness", leader.witness.as_ref().map(Witness::to_value))
         .with("pids_witnesses", helpers.witnesses);
     Ok(ServerRecord::given(object))
 }
@@ -229,7 +228,7 @@ impl Helpers {
                 start_tokens.set(pid.to_string(), token);
             }
             if let Some(witness) = observed.witness {
-                witnesses.set(pid.to_string(), witness_object(&witness));
+                witnesses.set(pid.to_string(), witness.to_value());
             }
         }
         Helpers {

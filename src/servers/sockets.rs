@@ -49,6 +49,11 @@ impl<'a> SocketView<'a> {
         Ok(self.listeners.get_or_init(|| listeners))
     }
 
+    /// Every port that is listened on, ascending.
+    pub(super) fn listening_ports(&self) -> Result<Vec<u16>, Error> {
+        Ok(self.host.sockets.listening_ports()?)
+    }
+
     /// Established server-side connections on each of these ports.
     pub(super) fn connections(&self, ports: &[u16]) -> Result<BTreeMap<u16, usize>, Error> {
         if ports.is_empty() {

@@ -126,7 +126,7 @@ impl Store {
             record::Read::Missing => Found::Missing,
             record::Read::NotAFile(_) => Found::Invalid(Invalid::NotAFile),
             record::Read::TooLarge(_) => Found::Invalid(Invalid::Content),
-            record::Read::Bytes { bytes, stat } => match ServerRecord::read(&bytes, schema) {
+            record::Read::Bytes { bytes, stat } => match ServerRecord::of_bytes(bytes, schema) {
                 Some(record) => Found::Record(Box::new(record), stat),
                 None => Found::Invalid(Invalid::Content),
             },

@@ -2,16 +2,25 @@
 
 /// Whether `JSON.parse` accepts these bytes once they are decoded as UTF-8 with replacement, at whatever depth.
 pub fn is_json(bytes: &[u8]) -> bool {
-    let mut text = Cursor { bytes, at: 0 };
+    let mut text = Cursor::new(bytes);
     text.blanks();
-    whole_value(&mut text).is_some()
+    if skip_value(&mut text, &mut Vec::new(), usize::MAX).is_none() {
+        return false;
+    }
+    text.blanks();
+    text.is_at_end()
 }
 
-/// `Some` when one value and nothing else is left. A byte that is no character of JSON's own is looked at inside of
-/// strings alone, where its replacement is as good as any character.
-fn whole_value(text: &mut Cursor<'_>) -> Option<()> {
-    // What the value is in, innermost last: an object, or else an array.
-    let mut inside_object: Vec<bool> = Vec::new();
+/// Go to the end of the value that begins here; `None` when there is none, or one that is nested deeper than
+/// `max_depth`. A byte that is no character of JSON's own is looked at inside of strings alone, where its replacement is
+/// as good as any character.
+///
+/// `inside_object` says what the value is in, innermost last: an object, or else an array. It is empty before and after.
+pub(super) fn skip_value(
+    text: &mut Cursor<'_>,
+    inside_object: &mut Vec<bool>,
+    max_depth: usize,
+) -> Option<()> {
     loop {
         match text.next()? {
             b'{' => {
@@ -19,6 +28,9 @@ fn whole_value(text: &mut Cursor<'_>) -> Option<()> {
                 if text.took(b'}').is_none() {
                     text.member_name()?;
                     inside_object.push(true);
+                    if inside_object.len() > max_depth {
+                        return None;
+                    }
                     continue;
                 }
             }
@@ -26,6 +38,9 @@ fn whole_value(text: &mut Cursor<'_>) -> Option<()> {
                 text.blanks();
                 if text.took(b']').is_none() {
                     inside_object.push(false);
+                    if inside_object.len() > max_depth {
+                        return None;
+                    }
                     continue;
                 }
             }
@@ -38,10 +53,8 @@ fn whole_value(text: &mut Cursor<'_>) -> Option<()> {
         }
         // A value has ended: so may what it is in.
         loop {
+            let Some(object) = inside_object.last().copied() else { return Some(()) };
             text.blanks();
-            let Some(object) = inside_object.last().copied() else {
-                return (text.at == text.bytes.len()).then_some(());
-            };
             match (text.next()?, object) {
                 (b',', true) => {
                     text.blanks();
@@ -59,19 +72,31 @@ fn whole_value(text: &mut Cursor<'_>) -> Option<()> {
     }
 }
 
-struct Cursor<'a> {
+pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Cursor { bytes, at: 0 }
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
     fn next(&mut self) -> Option<u8> {
         let byte = self.bytes.get(self.at).copied();
         self.at += 1;
         byte
     }
 
-    fn took(&mut self, byte: u8) -> Option<()> {
+    pub(super) fn took(&mut self, byte: u8) -> Option<()> {
         (self.bytes.get(self.at) == Some(&byte)).then(|| self.at += 1)
     }
 
@@ -79,7 +104,7 @@ impl Cursor<'_> {
         self.bytes[self.at..].starts_with(rest).then(|| self.at += rest.len())
     }
 
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
         }
@@ -94,9 +119,14 @@ impl Cursor<'_> {
         Some(())
     }
 
+    /// Go to the next byte that means something in a string.
+    pub(super) fn plain(&mut self) {
+        self.at += plain_bytes(&self.bytes[self.at..]);
+    }
+
     fn rest_of_string(&mut self) -> Option<()> {
         loop {
-            self.at += plain_bytes(&self.bytes[self.at..]);
+            self.plain();
             match self.next()? {
                 b'"' => return Some(()),
                 b'\\' => match self.next()? {

@@ -14,6 +14,13 @@ pub fn stringify(value: &Value) -> String {
     out
 }
 
+/// `JSON.stringify` of a string, at the end of a text.
+pub fn push_quoted(out: &mut String, text: &str) {
+    out.push('"');
+    escape(out, text);
+    out.push('"');
+}
+
 /// `JSON.stringify(value, null, 2)`.
 pub fn pretty(value: &Value) -> String {
     let mut out = String::new();

@@ -77,9 +77,14 @@ impl<'env> Scope<'env> {
     }
 
     pub(in crate::node) fn string(self, text: &str) -> Result<Js<'env>> {
+        let create = match text.is_ascii() {
+            // The same characters, and nothing to decode: a few times faster for long texts.
+            true => sys::napi_create_string_latin1,
+            false => sys::napi_create_string_utf8,
+        };
         // SAFETY: as above; pointer and length are of one `str`.
         self.make("a string", |out| unsafe {
-            sys::napi_create_string_utf8(self.raw, text.as_ptr().cast(), text.len() as isize, out)
+            create(self.raw, text.as_ptr().cast(), text.len() as isize, out)
         })
     }
 

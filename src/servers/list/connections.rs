@@ -19,6 +19,11 @@ pub(super) fn count(
     let mut ports: Vec<u16> = running.iter().flatten().filter_map(|record| record.port()).collect();
     ports.sort_unstable();
     ports.dedup();
+    // The kernel keeps listeners apart; to find connections it goes through all that it has room for.
+    if sockets.support() == ScanSupport::Procfs {
+        let listening = sockets.listening_ports()?;
+        ports.retain(|port| listening.binary_search(port).is_ok());
+    }
     let counts = sockets.connections(&ports)?;
     let of = |record: &ServerRecord| {
         let Some(port) = record.port() else { return Ok(None) };

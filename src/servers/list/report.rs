@@ -4,50 +4,56 @@
 use std::fmt::Write;
 
 use super::{Report, View};
-use crate::javascript::json::{stringify, Object, Value};
+use crate::javascript::json::{push_quoted, stringify, Object, Value};
 use crate::net::ScanSupport;
 use crate::servers::listeners::UnregisteredListener;
 
 impl Report {
     /// The text of a `ServersReport`.
     pub fn to_json(&self) -> String {
-        let scan = match self.scan {
-            ScanSupport::Procfs => "procfs",
-            ScanSupport::Lsof => "lsof",
-            ScanSupport::Unsupported => "unsupported",
-        };
-        let mut text = String::new();
-        let root = quoted(&self.coord_root);
-        // Writing to a string does not fail.
-        let _ = write!(text, r#"{{"schema_version":1,"coord_root":{root},"scan":"{scan}","servers":["#);
+        // What is written around a record is shorter than this.
+        const AROUND: usize = 192;
+        let records: usize = self.servers.iter().map(|view| view.record.json().len() + AROUND).sum();
+        let mut text = String::with_capacity(records + 4096);
+        text.push_str(r#"{"schema_version":1,"coord_root":"#);
+        push_quoted(&mut text, &self.coord_root);
+        text.push_str(match self.scan {
+            ScanSupport::Procfs => r#","scan":"procfs","servers":["#,
+            ScanSupport::Lsof => r#","scan":"lsof","servers":["#,
+            ScanSupport::Unsupported => r#","scan":"unsupported","servers":["#,
+        });
         for (number, view) in self.servers.iter().enumerate() {
             text.push_str(if number == 0 { "" } else { "," });
-            view.write_json(&mut text);
+            view.push_json(&mut text);
         }
         let unregistered = self.unregistered.iter().map(UnregisteredListener::to_value).collect();
         let pruned = self.pruned.iter().map(|id| Value::from(id.as_str())).collect();
-        let (unregistered, pruned) =
-            (stringify(&Value::Array(unregistered)), stringify(&Value::Array(pruned)));
-        let _ = write!(text, r#"],"unregistered":{unregistered},"pruned":{pruned}}}"#);
+        text.push_str(r#"],"unregistered":"#);
+        text.push_str(&stringify(&Value::Array(unregistered)));
+        text.push_str(r#","pruned":"#);
+        text.push_str(&stringify(&Value::Array(pruned)));
+        text.push('}');
         text
     }
 }
 
 impl View {
     /// The text of a `ServerView`.
-    fn write_json(&self, text: &mut String) {
-        let View { record, state, owner_state, connections, last_active_at, idle_ms } = self;
-        let (record, last) = (record.json(), quoted(last_active_at));
-        let (state, owner_state) = (state.as_str(), owner_state.as_str());
-        let _ = write!(
-            text,
-            r#"{{"record":{record},"state":"{state}","owner_state":"{owner_state}","connections":"#
-        );
-        let _ = match connections {
-            Some(count) => write!(text, "{count}"),
-            None => write!(text, "null"),
+    fn push_json(&self, text: &mut String) {
+        text.push_str(r#"{"record":"#);
+        text.push_str(&self.record.json());
+        text.push_str(r#","state":""#);
+        text.push_str(self.state.as_str());
+        text.push_str(r#"","owner_state":""#);
+        text.push_str(self.owner_state.as_str());
+        // Writing to a string does not fail.
+        let _ = match self.connections {
+            Some(count) => write!(text, r#"","connections":{count}"#),
+            None => write!(text, r#"","connections":null"#),
         };
-        let _ = write!(text, r#","last_active_at":{last},"idle_ms":{idle_ms}}}"#);
+        text.push_str(r#","last_active_at":"#);
+        push_quoted(text, &self.last_active_at);
+        let _ = write!(text, r#","idle_ms":{}}}"#, self.idle_ms);
     }
 }
 
@@ -62,8 +68,4 @@ impl UnregisteredListener {
             .with("cwd", Some(self.cwd.as_deref().map_or(Value::Null, Value::from)))
             .into()
     }
-}
-
-fn quoted(text: &str) -> String {
-    stringify(&Value::from(text))
 }
