@@ -21,6 +21,9 @@ const steps = {
   rust() {
     run('cargo', ['test', ...CORE])
   },
+  mutants() {
+    run(process.execPath, [path.join('scripts', 'mutants.mjs')])
+  },
   build: buildAndCompare,
   types() {
     tool('typescript/bin/tsc', ['-p', '__test__/types'])
@@ -52,6 +55,7 @@ function describe(name) {
     format: 'cargo fmt',
     lints: 'clippy, with and without the binding',
     rust: 'the core on this machine and on the simulated one',
+    mutants: 'with a fault put in, the explorer finds what it leads to',
     build: 'the addon, and whether index.js and index.d.ts are what the sources generate',
     types: 'index.d.ts and the type tests, strict, with and without exactOptionalPropertyTypes',
     javascript: 'the functions as JavaScript sees them',

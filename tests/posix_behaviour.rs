@@ -272,3 +272,16 @@ fn run_on_both(steps: &[Step]) -> Result<(), TestCaseError> {
     }
     Ok(())
 }
+
+#[test]
+fn a_process_that_has_a_removed_directory_open_twice_ends_like_any_other() {
+    let machine = Machine::default();
+    let seat = machine.start(1);
+    let files = seat.host().files;
+    files.make_dir(Path::new("/a"), 0o700).unwrap();
+    let opened = || files.open_dir(Path::new("/a")).unwrap();
+    let _twice = [opened(), opened()];
+    files.remove_dir(files.open_dir(Path::new("/")).unwrap(), OsStr::new("a")).unwrap();
+    seat.kill();
+    assert_eq!(machine.world().disk.names(&Place::absolute(OsStr::new("/"))), Some(Vec::new()));
+}

@@ -13,9 +13,9 @@ use harnery_native::history::{write, Error, Layout, NoSeams, Result, Writing};
 use harnery_native::host::Host;
 use harnery_native::sim::{Machine, Seat, START_MS};
 
+pub use crate::contending::FILE;
 use crate::support::{fated, killed_at, read_file, Fate};
 
-pub const FILE: &str = "/h/x.jsonl";
 pub const LEASE: &str = "x.jsonl.lease";
 pub const STALE: Duration = Duration::from_secs(30);
 pub const EMPTY: Duration = Duration::from_secs(5);

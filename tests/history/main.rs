@@ -2,6 +2,8 @@
 
 mod appending;
 #[cfg(feature = "sim")]
+mod contending;
+#[cfg(feature = "sim")]
 mod failing;
 #[cfg(feature = "sim")]
 mod holders;

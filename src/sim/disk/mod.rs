@@ -14,6 +14,7 @@ mod names;
 mod walk;
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
@@ -196,7 +197,8 @@ impl Disk {
 
     /// The process ends: its handles close, and their locks go.
     pub fn end(&mut self, caller: Caller) {
-        let numbers: Vec<_> =
+        // It may have one file open twice.
+        let numbers: BTreeSet<_> =
             self.open.iter().filter(|(who, ..)| *who == caller).map(|(.., open)| open.number).collect();
         self.open.retain(|(who, ..)| *who != caller);
         for number in numbers {

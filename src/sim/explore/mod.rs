@@ -6,6 +6,7 @@
 //! [`State`] is the machine and each contender's node, an [`Event`] leads from one to the next, and a state that was
 //! seen before is not followed again.
 
+mod directed;
 mod event;
 mod program;
 mod random;
@@ -17,6 +18,7 @@ mod tests;
 mod trace;
 mod unfolding;
 
+pub use directed::{Leg, Until};
 pub use event::{Choice, Event};
 pub use program::{Ending, Program, Stage};
 pub use random::Chance;

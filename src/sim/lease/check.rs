@@ -114,6 +114,9 @@ impl Check for LeaseCheck {
         if let Some(fault) = &ending.fault {
             found.push(format!("{} {fault}", self.name(who)));
         }
+        if self.only_a_native_can_cause(who, &ending.outcome) {
+            found.push(format!("typescript fails: {}", ending.outcome));
+        }
         if !self.typescript[usize::from(who)] && !self.calls_fail {
             let claimant = id_at(after, &inside("recovery/claim.json"), "claimant");
             if claimant == Some(id_of(Caller(who), 1)) {
@@ -134,7 +137,11 @@ impl LeaseCheck {
     /// What a call removes that belongs to somebody who lives. (A claim that is renamed away may be put back, or its
     /// claimant gives way: what comes of it is checked.)
     fn harm(&self, before: &State, who: u8, call: &Call, answer: &Answer) -> Option<String> {
-        let (Call::Unlink(place), Answer::Done) = (call, answer) else { return None };
+        let place = match (call, answer) {
+            (Call::Unlink(place), Answer::Done) => place,
+            (Call::RemoveDir(place), Answer::Done) => return self.harm_to_directory(before, who, place),
+            _ => return None,
+        };
         let path = place.path.to_string_lossy();
         let (key, what) = match path.rsplit('/').next()? {
             "current" => (None, "current"),
@@ -148,6 +155,31 @@ impl LeaseCheck {
         let gives_way = what == "claim" && !self.typescript[usize::from(other)];
         let lives = other != who && !gives_way && before.is_running(usize::from(other));
         lives.then(|| format!("removes a live {}'s {what}", self.name(other)))
+    }
+
+    /// Whose name a directory has is still busy with it, as long as it runs.
+    fn harm_to_directory(&self, before: &State, who: u8, place: &Place) -> Option<String> {
+        let path = place.path.to_string_lossy();
+        let is_whose = |other: u8| (1..=2).any(|drawn| path.ends_with(&id_of(Caller(other), drawn)));
+        let other = (0..self.typescript.len() as u8).find(|other| is_whose(*other))?;
+        let lives = other != who && before.is_running(usize::from(other));
+        lives.then(|| format!("removes a live {}'s directory", self.name(other)))
+    }
+
+    /// Whether the only TypeScript contender failed with an error that none of its own steps can have led to.
+    ///
+    /// What any retire, release or clearing leads to is not meant: that the claim, its pin or `current` has gone before
+    /// it is read, or the claim before it is renamed. Nor is what becomes of a claim that a native took for the dead
+    /// one that it had judged (the one case that the protocol leaves open): its directory and its pin have gone.
+    fn only_a_native_can_cause(&self, who: u8, outcome: &str) -> bool {
+        let alone = self.typescript.iter().filter(|typescript| **typescript).count() == 1;
+        if !alone || !self.typescript[usize::from(who)] || self.calls_fail {
+            return false;
+        }
+        // What it clears away, and the owner files that it removes, are its own to remove.
+        ["ENOENT at unlink", "ENOENT at rmdir", "ENOENT at stat of an owner file"].iter().any(|failed| outcome.starts_with(failed))
+            // With more natives a whole holder's life may fall between one's looks and its link.
+            || self.typescript.len() == 2 && outcome == "EEXIST at link after its claim"
     }
 }
 

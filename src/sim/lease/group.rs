@@ -6,7 +6,7 @@ use nix::errno::Errno;
 
 use super::{contender, LeaseCheck, Native, PowerCheck, StartState, TypeScript};
 use crate::lease::Durability;
-use crate::sim::explore::{Bounds, Contender, Grain, Report, Rules, Search};
+use crate::sim::explore::{Bounds, Check, Contender, Grain, Leg, Report, Rules, Search};
 use crate::sim::Numbering;
 
 /// Who contends, and what may happen meanwhile.
@@ -96,14 +96,24 @@ impl Group {
 
     /// All that can happen from a start state, within bounds.
     pub fn explore(&self, start: &StartState, bounds: Bounds) -> Report {
-        self.search(start).run(bounds, &mut self.check())
+        self.explore_by(start, bounds, &mut self.check())
+    }
+
+    /// The same, held to something else.
+    pub fn explore_by(&self, start: &StartState, bounds: Bounds, check: &mut dyn Check) -> Report {
+        self.search(start).run(bounds, check)
     }
 
     /// All that can happen from a start state, within bounds, with the power cut at every moment.
     pub fn cut_power(&self, start: &StartState, bounds: Bounds, check: &mut PowerCheck) -> Report {
         let mut start = start.clone();
         start.world.disk.track_durability();
-        self.search(&start).run(bounds, check)
+        self.explore_by(&start, bounds, check)
+    }
+
+    /// One run along a plan.
+    pub fn along(&self, start: &StartState, plan: &[Leg]) -> Report {
+        self.search(start).along(plan, &mut self.check())
     }
 
     /// One run for each seed.
@@ -118,7 +128,8 @@ impl Group {
         Search::new(self.contenders(), world, self.rules.clone())
     }
 
-    pub(super) fn check(&self) -> LeaseCheck {
+    /// What the group is held to.
+    pub fn check(&self) -> LeaseCheck {
         let typescript: Vec<_> = self.who.bytes().map(|kind| kind == b'T').collect();
         LeaseCheck::new(&typescript, self.fresh_typescript).when_calls_fail(self.rules.failures > 0)
     }

@@ -233,7 +233,7 @@ impl Call<'_> {
         if self.exists(&file) {
             let is_current = self.exists(CURRENT) && self.stat(CURRENT)? == self.stat(&file)?;
             if !is_current {
-                self.stat(&file)?;
+                self.stat_owner_file(&file)?;
                 self.unlink(&file)?;
             }
         }
@@ -252,7 +252,7 @@ impl Call<'_> {
     fn remove_pinned(&self, pin: &str, owner: &Owner) -> Result<()> {
         let file = format!("lease/{}", owner.file);
         if self.exists(&file) {
-            if self.stat(pin)? != self.stat(&file)? {
+            if self.stat(pin)? != self.stat_owner_file(&file)? {
                 return Err(Fails::Says("owner inode changed"));
             }
             self.unlink(&file)?;
@@ -339,6 +339,12 @@ impl Call<'_> {
 
     fn stat(&self, path: &str) -> Result<Identity> {
         self.raw("stat", self.files().stat_at(self.root, path.as_ref())).map(|stat| stat.identity)
+    }
+
+    /// An owner file that was there a moment ago.
+    fn stat_owner_file(&self, path: &str) -> Result<Identity> {
+        self.raw("stat of an owner file", self.files().stat_at(self.root, path.as_ref()))
+            .map(|stat| stat.identity)
     }
 
     fn link(&self, path: &str, new: &str) -> Result<()> {

@@ -61,7 +61,7 @@ impl Cast {
         state
     }
 
-    pub(super) fn pending(&self, state: &State, who: usize) -> Option<(Node, &Call)> {
+    pub(in super::super) fn pending(&self, state: &State, who: usize) -> Option<(Node, &Call)> {
         let Standing::Running(node) = state.actors[who].standing else { return None };
         match &self.unfoldings[who].position(node).next {
             Next::Call(call) => Some((node, call)),

@@ -1,0 +1,103 @@
+//! Writers that contend for the lease of a history, in the simulated machine.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::rc::Rc;
+
+use harnery_native::files::Dir;
+use harnery_native::history::{write, Error, Layout, NoSeams, Writing};
+use harnery_native::process::Pid;
+use harnery_native::sim::explore::{
+    Bounds, Check, Contender, Ending, Grain, Moment, Program, Report, Rules, Search, Stage, State,
+};
+use harnery_native::sim::{Machine, Numbering, Viewer};
+
+pub const FILE: &str = "/h/x.jsonl";
+
+/// All that so many writers can do on a machine, any of them killed between any two steps.
+pub fn explore(writers: u8, machine: &Machine, bounds: Bounds, check: &mut dyn Check) -> Report {
+    let mut world = machine.world().clone();
+    world.disk.seals = true;
+    world.disk.number_by(Numbering::PerCaller);
+    let rules = Rules {
+        grain: Grain::Fine,
+        kills: writers,
+        failures: 0,
+        errnos: Rc::from([]),
+        reuse: false,
+        preemptions: None,
+        alike: true,
+    };
+    let mut search = Search::new((0..writers).map(contender).collect(), world, rules);
+    search.run(bounds, check)
+}
+
+/// Takes the lease once, asks whether it still has it, and gives it back.
+#[derive(Debug)]
+struct Writer;
+
+impl Program for Writer {
+    fn run(&self, stage: &Stage<'_>) -> Ending {
+        let layout = Layout::file(Path::new(FILE)).unwrap();
+        let written = write(stage.host, &layout, Writing::default(), &NoSeams, |writer| {
+            stage.holds();
+            let held = writer.must_be_the_only_one();
+            stage.lets_go();
+            held
+        });
+        match written {
+            Ok(()) => Ending::new("wrote"),
+            Err(Error::Busy(_)) => Ending::new("busy"),
+            Err(error) => Ending::fault("failed", error.to_string().split(':').next().unwrap_or_default()),
+        }
+    }
+}
+
+/// Never two holders; and when everybody is done or dead, a fresh writer gets through and leaves nothing.
+#[derive(Default)]
+pub struct OneAtATime {
+    fresh: HashSet<String>,
+}
+
+impl Check for OneAtATime {
+    fn look(&mut self, moment: &Moment<'_>, found: &mut Vec<String>) {
+        let after = moment.after;
+        if moment.is_new && after.holders() > 1 {
+            found.push("two holders".to_owned());
+        }
+        if moment.is_new && after.is_quiet() {
+            found.extend(self.try_fresh(after));
+        }
+        if let Some(fault) =
+            after.ending(usize::from(moment.event.who())).and_then(|ending| ending.fault.clone())
+        {
+            found.push(fault);
+        }
+    }
+}
+
+impl OneAtATime {
+    fn try_fresh(&mut self, state: &State) -> Option<String> {
+        if !self.fresh.insert(format!("{} {:?}", state.disk.listing(), state.processes)) {
+            return None;
+        }
+        let mut world = state.long_after();
+        // Also for those who were told that much time had passed.
+        world.now_ms += 40_000;
+        world.disk.now_ms = world.now_ms;
+        let machine = Machine::with(world);
+        let seat = machine.start(99);
+        let ending = Writer.run(&Stage::new(&seat.host(), &|_| {}));
+        if ending.outcome != "wrote" {
+            return Some(format!("a fresh writer: {} {}", ending.outcome, ending.fault.unwrap_or_default()));
+        }
+        let left = Dir::open(&seat.host().files, Path::new("/h")).unwrap().list().unwrap();
+        (!left.is_empty()).then(|| "something is left".to_owned())
+    }
+}
+
+fn contender(n: u8) -> Contender {
+    let pid = Pid::new(i64::from(n) + 101).unwrap();
+    let viewer = Viewer { pid, uid: 0, host_name: "host".to_owned(), pid_namespace: "1".to_owned() };
+    Contender { name: "writer", program: Rc::new(Writer), viewer }
+}

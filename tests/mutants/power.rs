@@ -1,0 +1,33 @@
+//! Syncs left out: the power is cut, and what is left on disk is in everyone's way.
+
+use harnery_native::mutant;
+use harnery_native::sim::lease::{Group, PowerCheck};
+
+use crate::finding::{start, tell, FIRST};
+
+/// How many disks are mounted for one moment, at most.
+const LIMIT: usize = 256;
+
+fn finds(mutation: &'static str, from: &str, finding: &str) {
+    let (group, start) = (Group::new("N"), start(from));
+    let mut check = PowerCheck::new(LIMIT);
+    let report = mutant::with(mutation, || group.cut_power(&start, FIRST, &mut check));
+    let explored = format!("N from {from}, {} states, {} disks", report.states, check.images);
+    tell(mutation, &explored, &report, finding);
+    let without = group.cut_power(&start, FIRST, &mut PowerCheck::new(LIMIT));
+    assert!(without.findings.is_empty(), "without {mutation}: {without}");
+}
+
+#[test]
+fn not_synced_before_it_is_linked_an_owner_file_is_a_torn_current() {
+    let stuck = "after a power cut stuck: a fresh native ends: \
+                 failed LEASE_CORRUPT lease owner at /lease/current bytes are invalid";
+    finds("sync left out: an owner file", "nothing", stuck);
+}
+
+#[test]
+fn not_synced_before_it_is_published_a_claim_is_torn() {
+    let stuck = "after a power cut stuck: a fresh native ends: \
+                 failed LEASE_CORRUPT lease scope recovery at /lease/recovery has no valid claim.json";
+    finds("sync left out: the text of a claim", "dead holder without its owner file", stuck);
+}
