@@ -191,8 +191,11 @@ export interface CrashSafeJsonlUpdate<R> {
 }
 
 export interface DurableHistoryRepairOptions extends DurableHistoryWriteOptions {
-  /** Move a torn lease aside: which one, who does it, and why. */
-  lease?: { digest: string; actor: string; reason: string }
+  /**
+   * Move a torn lease aside: which one, who does it, and why. With `confirm`, also one whose owner is in another pid
+   * namespace and known to be gone for good.
+   */
+  lease?: { digest: string; actor: string; reason: string; confirm?: 'elsewhere' }
 }
 
 /** What a repair moved where. */
@@ -206,7 +209,7 @@ export interface DurableHistoryRepair {
 /** A lease of a history, as it was looked at. */
 export interface DurableHistoryLease {
   path: string
-  state: 'free' | 'held' | 'stale' | 'torn'
+  state: 'free' | 'held' | 'stale' | 'elsewhere' | 'torn'
   /** By what a repair recognises it. */
   digest: string
 }
@@ -937,8 +940,9 @@ export declare function holdsNoClobberLease(lease: NoClobberLease): boolean
 
 /**
  * The leases of a history: of a directory one, of a file the two that it may be written under. `state` is `free`, `held`,
- * `stale` (the next writer takes it over) or `torn`: what an older harness leaves that was killed while it made a
- * lease, which is busy for everyone until {@link repairDurableHistory} moves it. Nothing is changed.
+ * `stale` (the next writer takes it over), `elsewhere` (its owner is 30 seconds old and, if it lives, in another pid
+ * namespace) or `torn`: what an older harness leaves that was killed while it made a lease. The last two are busy for
+ * everyone until {@link repairDurableHistory} moves them. Nothing is changed.
  */
 export declare function inspectDurableHistoryLease(path: string): DurableHistoryLease[]
 
@@ -1166,7 +1170,8 @@ export declare function registerServer(input: RegisterServerInput, options?: Ser
  *
  * A torn last line is moved into `<file>.torn-<time>`, under the history's lease. With `lease`, a lease that
  * {@link inspectDurableHistoryLease} calls torn is moved into `<lease>.torn-<time>/` with a note of who and why: only while
- * `digest` is the one of a look at it, and when it has been left alone for 30 seconds. Nothing is deleted.
+ * `digest` is the one of a look at it, and when it has been left alone for 30 seconds. With `confirm: "elsewhere"` that
+ * goes for one that it calls elsewhere, too: a container's that is gone for good. Nothing is deleted.
  *
  * Throws as {@link appendDurableHistoryRecord} does; `HISTORY_REPAIR` when the lease may not be moved.
  */

@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import {
   HARNERY_DURABLE_HISTORY_SCHEMA,
@@ -336,6 +338,21 @@ describe('a repair', () => {
     expect(repairDurableHistory(dir)).toBeNull()
     appendDurableHistoryRecord(dir, 2, limits)
     expect(readDurableHistorySync(dir, reading)).toEqual([1, 2])
+  })
+
+  it('moves a torn tail of any size in bounded memory', () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    writeFileSync(file, '1\n{"half":')
+    truncateSync(file, 200 * 2 ** 20)
+    const script = `
+      const { repairDurableHistory } = require('./index.js')
+      const before = process.resourceUsage().maxRSS
+      repairDurableHistory(process.argv[1])
+      process.stdout.write(String((process.resourceUsage().maxRSS - before) / 1024))
+    `
+    const grown = Number(execFileSync(process.execPath, ['-e', script, file], { encoding: 'utf8', cwd: fileURLToPath(new URL('..', import.meta.url)) }))
+    expect(grown).toBeLessThan(32)
+    expect(readFileSync(file, 'utf8')).toBe('1\n')
   })
 
   it('moves a torn lease aside on somebody’s word', () => {

@@ -60,8 +60,11 @@ export interface CrashSafeJsonlUpdate<R> {
 }
 
 export interface DurableHistoryRepairOptions extends DurableHistoryWriteOptions {
-  /** Move a torn lease aside: which one, who does it, and why. */
-  lease?: { digest: string; actor: string; reason: string }
+  /**
+   * Move a torn lease aside: which one, who does it, and why. With `confirm`, also one whose owner is in another pid
+   * namespace and known to be gone for good.
+   */
+  lease?: { digest: string; actor: string; reason: string; confirm?: 'elsewhere' }
 }
 
 /** What a repair moved where. */
@@ -75,7 +78,7 @@ export interface DurableHistoryRepair {
 /** A lease of a history, as it was looked at. */
 export interface DurableHistoryLease {
   path: string
-  state: 'free' | 'held' | 'stale' | 'torn'
+  state: 'free' | 'held' | 'stale' | 'elsewhere' | 'torn'
   /** By what a repair recognises it. */
   digest: string
 }

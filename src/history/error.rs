@@ -40,12 +40,19 @@ pub enum Error {
     /// Another writer has the lease, or what its owner left cannot be judged.
     #[error("durable history lease busy: {}", .0.display())]
     Busy(PathBuf),
+    /// As [`Error::Busy`], and only a person can know whether the owner is gone for good.
+    #[error(
+        "durable history lease busy: {}; its owner is in another pid namespace, of which nothing can be told from here: \
+         when it is gone for good, repairDurableHistory moves the lease aside with confirm \"elsewhere\"",
+        .0.display()
+    )]
+    Elsewhere(PathBuf),
     /// The lease was taken from its holder, who noticed before writing.
     #[error("durable history lease lost: {}; nothing was written", .0.display())]
     Lost(PathBuf),
     #[error("durable history write made no forward progress")]
     NoProgress,
-    /// A torn lease is moved aside only for the digest that its state has now, with an actor and a reason.
+    /// A lease is moved aside only for the digest that its state has now, with an actor and a reason.
     #[error("{0}")]
     Repair(String),
     #[error(transparent)]
@@ -75,7 +82,7 @@ impl Error {
             Error::TooManyRecords(_) => "HISTORY_TOO_MANY_RECORDS",
             Error::InvalidRecord { .. } | Error::Malformed { .. } => "HISTORY_INVALID",
             Error::NoSegmentLeft(_) => "HISTORY_NO_SEGMENT_LEFT",
-            Error::Busy(_) => "HISTORY_BUSY",
+            Error::Busy(_) | Error::Elsewhere(_) => "HISTORY_BUSY",
             Error::Lost(_) => "HISTORY_LOST",
             Error::NoProgress => "HISTORY_NO_PROGRESS",
             Error::Repair(_) => "HISTORY_REPAIR",

@@ -28,7 +28,8 @@ const BLOCK: u64 = 64 * 1024;
 /// Repair the first thing that keeps a history from going on; `None` when nothing does. `path` is its directory, or its
 /// active file.
 ///
-/// A torn lease is moved into `<lease>.torn-<time>/`, on the word that `lease` gives. A torn tail is moved into
+/// A torn lease, or one whose owner is elsewhere and known to be gone, is moved into `<lease>.torn-<time>/`, on the
+/// word that `lease` gives. A torn tail is moved into
 /// `<file>.torn-<time>`, under the history's lease; it is safe in its new file before it leaves the old one.
 ///
 /// # Errors
@@ -68,7 +69,7 @@ pub fn layouts_of(host: &Host, path: &Path) -> Result<Vec<Layout>> {
 fn move_a_torn_lease(host: &Host, home: &Home, layouts: &[Layout], request: &Request) -> Result<Repaired> {
     let mut torn = &layouts[0];
     for layout in layouts {
-        if inspect(host, layout)?.state == State::Torn {
+        if matches!(inspect(host, layout)?.state, State::Torn | State::Elsewhere) {
             torn = layout;
         }
     }
@@ -100,9 +101,13 @@ impl Writer<'_> {
         if whole == stat.size {
             return Ok(None);
         }
-        let tail = read_range(&file, whole, stat.size)?;
         let quarantine = self.quarantine_name(home, name)?;
-        self.sharing.write_new(&home.dir, &quarantine, &tail)?;
+        let copy = self.sharing.create_file(&home.dir, &quarantine)?;
+        if let Err(error) = copy_range(&file, whole, stat.size, &copy) {
+            // Best effort: the failure that is reported is the first one.
+            let _ = home.dir.unlink(&quarantine);
+            return Err(error);
+        }
         home.sync()?;
         self.must_be_the_only_one()?;
         if !home.names(name, stat.identity)? {
@@ -143,6 +148,18 @@ fn end_of_the_last_line(file: &File, stat: &Stat) -> Result<u64> {
         end = start;
     }
     Ok(0)
+}
+
+/// Copy a part of a file to the start of another and sync that. A tail can be of any size: what a power cut leaves of a
+/// file may be mostly a hole.
+fn copy_range(file: &File, start: u64, end: u64, copy: &File) -> Result<()> {
+    let mut at = start;
+    while at < end {
+        let block = read_range(file, at, end.min(at + BLOCK))?;
+        copy.write_all_at(at - start, &block)?;
+        at += block.len() as u64;
+    }
+    Ok(copy.sync()?)
 }
 
 fn read_range(file: &File, start: u64, end: u64) -> Result<Vec<u8>> {

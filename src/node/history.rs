@@ -272,7 +272,8 @@ pub(crate) fn durable_history_paths<'env>(env: &'env Env, object_dir: Js<'env>) 
 ///
 /// A torn last line is moved into `<file>.torn-<time>`, under the history's lease. With `lease`, a lease that
 /// {@link inspectDurableHistoryLease} calls torn is moved into `<lease>.torn-<time>/` with a note of who and why: only while
-/// `digest` is the one of a look at it, and when it has been left alone for 30 seconds. Nothing is deleted.
+/// `digest` is the one of a look at it, and when it has been left alone for 30 seconds. With `confirm: "elsewhere"` that
+/// goes for one that it calls elsewhere, too: a container's that is gone for good. Nothing is deleted.
 ///
 /// Throws as {@link appendDurableHistoryRecord} does; `HISTORY_REPAIR` when the lease may not be moved.
 #[napi(
@@ -297,7 +298,7 @@ pub(crate) fn repair_durable_history<'env>(
             digest: lease.required("digest", Argument::string)?,
             actor: lease.required("actor", Argument::string)?,
             reason: lease.required("reason", Argument::string)?,
-            elsewhere_is_gone: false,
+            elsewhere_is_gone: lease.optional("confirm", |word| word.word(&[("elsewhere", ())]))?.is_some(),
         })
     })?;
     let writing = writing(scope, &path, wait)?;
@@ -309,8 +310,9 @@ pub(crate) fn repair_durable_history<'env>(
 }
 
 /// The leases of a history: of a directory one, of a file the two that it may be written under. `state` is `free`, `held`,
-/// `stale` (the next writer takes it over) or `torn`: what an older harness leaves that was killed while it made a
-/// lease, which is busy for everyone until {@link repairDurableHistory} moves it. Nothing is changed.
+/// `stale` (the next writer takes it over), `elsewhere` (its owner is 30 seconds old and, if it lives, in another pid
+/// namespace) or `torn`: what an older harness leaves that was killed while it made a lease. The last two are busy for
+/// everyone until {@link repairDurableHistory} moves them. Nothing is changed.
 #[napi(catch_unwind, ts_args_type = "path: string", ts_return_type = "DurableHistoryLease[]")]
 pub(crate) fn inspect_durable_history_lease<'env>(env: &'env Env, path: Js<'env>) -> Result<Js<'env>> {
     let scope = Scope::from(env);

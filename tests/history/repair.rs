@@ -198,7 +198,7 @@ fn a_healthy_lease_is_never_moved_aside() {
     let dir = scratch();
     let refused = |digest: &str| {
         let error = on_word(&in_a_minute(), dir.path(), digest, "op").unwrap_err().to_string();
-        assert!(error.ends_with(".append.lease is not torn"), "{error}");
+        assert!(error.ends_with(".append.lease is not torn, nor its owner known to be gone"), "{error}");
     };
     refused(&look(dir.path(), State::Free));
     write(&real(), &Layout::directory(dir.path()), Writing::default(), &NoSeams, |_| {

@@ -10,7 +10,7 @@ use harnery_native::history::rewrite::rewrite;
 use harnery_native::history::{Layout, NoSeams, Writing};
 use tempfile::TempDir;
 
-use crate::support::{add, limits, path, read_all, read_dir, read_file, reading, real, scratch};
+use crate::support::{add, limits, names, path, read_all, read_dir, read_file, reading, real, scratch};
 
 /// What a link may lead to.
 fn targets(outside: &TempDir) -> Vec<PathBuf> {
@@ -113,7 +113,12 @@ fn s1_segments_that_are_symbolic_links_are_refused() {
         let segment = dir.path().join("segments/00000001.jsonl");
         symlink(&target, &segment).unwrap();
         let expected = format!("durable history rejects symlink: {}", segment.display());
-        assert_eq!(told(read_dir(&real(), dir.path())), Err(expected));
+        assert_eq!(told(read_dir(&real(), dir.path())), Err(expected.clone()));
+        // One more would follow a segment that no reader takes for one.
+        let long = format!("\"{}\"", "x".repeat(200));
+        fs::write(path(&dir, "active.jsonl"), format!("{long}\n")).unwrap();
+        assert_eq!(told(add(&real(), dir.path(), &long)), Err(expected));
+        assert_eq!(names(&dir.path().join("segments")), ["00000001.jsonl"]);
     }
 }
 

@@ -37,7 +37,7 @@ use crate::files::{Dir, Identity, PathError};
 use crate::host::Host;
 use crate::lease::Progress;
 use claim::{Claim, Over};
-use owner::{Occupant, OWNER_FILE};
+use owner::{Occupant, Verdict, OWNER_FILE};
 
 /// How long an empty directory must stay unchanged before it may be taken.
 const EMPTY_FOR_MS: i64 = 5_000;
@@ -114,12 +114,15 @@ enum Attempt {
     /// It changed while we looked.
     Again,
     Busy,
+    Elsewhere,
 }
 
 /// What stands under the lease's name.
 enum Found {
     Nothing,
     Busy,
+    /// An old owner of another pid namespace.
+    Elsewhere,
     Empty(Dir),
     Dead(Dir),
 }
@@ -148,19 +151,24 @@ impl Acquiring {
                 Some(left) if !left.is_zero() => home.dir.watch()?,
                 _ => None,
             };
-            match self.try_twice(host, home)? {
+            let tried = self.try_twice(host, home)?;
+            let is_elsewhere = matches!(tried, Attempt::Elsewhere);
+            match tried {
                 Attempt::Held(lease) => return Ok(Progress::Done(lease)),
                 Attempt::TookOver(lease) => {
                     self.taken_over = Some(lease);
                     return Ok(Progress::Wait(Pause { at_most: LOOK_AGAIN, wake: Vec::new() }));
                 }
-                Attempt::Again | Attempt::Busy => {}
+                Attempt::Again | Attempt::Busy | Attempt::Elsewhere => {}
             }
             match left {
                 None if !self.writing.lease_wait.is_zero() => {
                     self.until = Some(now + self.writing.lease_wait)
                 }
-                None | Some(Duration::ZERO) => return Err(Error::Busy(home.dir.path().join(&self.name))),
+                None | Some(Duration::ZERO) => {
+                    let path = home.dir.path().join(&self.name);
+                    return Err(if is_elsewhere { Error::Elsewhere(path) } else { Error::Busy(path) });
+                }
                 Some(left) => {
                     let wake = wake.into_iter().collect();
                     return Ok(Progress::Wait(Pause { at_most: left.min(POLL), wake }));
@@ -185,8 +193,10 @@ impl Acquiring {
 
     fn attempt(&self, host: &Host, home: &Home) -> Result<Attempt> {
         let found = self.look(host, home)?;
-        if matches!(found, Found::Busy) {
-            return Ok(Attempt::Busy);
+        match found {
+            Found::Busy => return Ok(Attempt::Busy),
+            Found::Elsewhere => return Ok(Attempt::Elsewhere),
+            Found::Nothing | Found::Empty(_) | Found::Dead(_) => {}
         }
         let claim = Claim::prepare(host, home, &self.name, self.writing.sharing)?;
         let (over, took_over) = match found {
@@ -199,7 +209,7 @@ impl Acquiring {
                 }
             },
             Found::Empty(dir) => (Over::Emptied(dir), false),
-            Found::Nothing | Found::Busy => (Over::Nothing, false),
+            Found::Nothing | Found::Busy | Found::Elsewhere => (Over::Nothing, false),
         };
         let Some(lease) = claim.publish(home, &self.name, &over)? else { return Ok(Attempt::Again) };
         if let Err(error) = self.settle(host, home, &lease) {
@@ -223,8 +233,12 @@ impl Acquiring {
     fn look(&self, host: &Host, home: &Home) -> Result<Found> {
         let Some(occupied) = home.open_inside(&self.name)? else { return Ok(Found::Nothing) };
         match owner::read(&occupied.dir)? {
-            Occupant::Owner(owner) if owner.is_dead(host) => Ok(Found::Dead(occupied.dir)),
-            Occupant::Owner(_) | Occupant::Torn => Ok(Found::Busy),
+            Occupant::Owner(owner) => Ok(match owner.judge(host) {
+                Verdict::Dead => Found::Dead(occupied.dir),
+                Verdict::Elsewhere => Found::Elsewhere,
+                Verdict::Live => Found::Busy,
+            }),
+            Occupant::Torn => Ok(Found::Busy),
             Occupant::Nobody => {
                 let changed = occupied.dir.stat()?.changed_ms;
                 // A time that lies ahead counts as now: it cannot be told how long ago it was.

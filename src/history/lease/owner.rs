@@ -65,23 +65,40 @@ fn parse(bytes: &[u8]) -> Option<Record> {
     })
 }
 
+/// What can be told of an owner from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It lives, or is too young to be judged, or nothing can be told.
+    Live,
+    Dead,
+    /// It is old, and if it lives, then in another pid namespace: only a person can know.
+    Elsewhere,
+}
+
 impl Record {
     pub(super) fn is_dead(&self, host: &Host) -> bool {
+        self.judge(host) == Verdict::Dead
+    }
+
+    pub(super) fn judge(&self, host: &Host) -> Verdict {
         // A machine that starts with a wrong clock must not keep a dead boot's lease.
         let processes = host.processes.as_ref();
         if self.witness.as_ref().is_some_and(|witness| witness::is_of_another_boot(processes, witness)) {
-            return true;
+            return Verdict::Dead;
         }
         // A clock that went back makes the owner younger, which is the cautious side.
         if host.clock.now_ms().saturating_sub(self.acquired_ms) < STALE_MS {
-            return false;
+            return Verdict::Live;
         }
-        let Some(pid) = Pid::new(self.pid) else { return false };
+        let Some(pid) = Pid::new(self.pid) else { return Verdict::Live };
         match &self.witness {
-            Some(witness) => {
-                matches!(witness::judge(processes, pid, witness), Judgement::Gone | Judgement::Different)
-            }
-            None => processes.presence(pid) == Presence::Absent,
+            Some(witness) => match witness::judge(processes, pid, witness) {
+                Judgement::Gone | Judgement::Different => Verdict::Dead,
+                Judgement::Elsewhere => Verdict::Elsewhere,
+                Judgement::Same | Judgement::Unknown => Verdict::Live,
+            },
+            None if processes.presence(pid) == Presence::Absent => Verdict::Dead,
+            None => Verdict::Live,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Leases that nobody can judge: looking at one, and moving it aside on somebody's word.
 //!
+//! An owner of another pid namespace (a container) that is gone for good leaves a lease of which nothing can be told.
 //! An older harness creates a lease's directory first and writes `owner.json` afterwards. Killed in between, it leaves
 //! a lease that is busy for everyone, for good. It is moved aside only while it is exactly what its digest says, once
 //! it has been left alone for as long as an owner must be old to be judged dead, and with a note of who, why and what.
@@ -7,7 +8,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use super::owner::{self, Occupant, STALE_MS};
+use super::owner::{self, Occupant, Verdict, STALE_MS};
 use crate::files::record::write_new;
 use crate::files::{Dir, PathError};
 use crate::history::home::Home;
@@ -26,6 +27,8 @@ pub enum State {
     Held,
     /// Its owner is dead: the next writer takes it over.
     Stale,
+    /// Its owner is old and, if it lives, in another pid namespace.
+    Elsewhere,
     /// Whatever it holds is no owner.
     Torn,
 }
@@ -36,6 +39,7 @@ impl State {
             State::Free => "free",
             State::Held => "held",
             State::Stale => "stale",
+            State::Elsewhere => "elsewhere",
             State::Torn => "torn",
         }
     }
@@ -69,18 +73,21 @@ pub fn inspect(host: &Host, layout: &Layout) -> Result<Inspection> {
 
 fn state_of(host: &Host, lease: &Dir, items: &[Item]) -> Result<State> {
     Ok(match owner::read(lease)? {
-        Occupant::Owner(owner) if owner.is_dead(host) => State::Stale,
-        Occupant::Owner(_) => State::Held,
+        Occupant::Owner(owner) => match owner.judge(host) {
+            Verdict::Dead => State::Stale,
+            Verdict::Elsewhere => State::Elsewhere,
+            Verdict::Live => State::Held,
+        },
         Occupant::Nobody if items.is_empty() => State::Free,
         Occupant::Nobody | Occupant::Torn => State::Torn,
     })
 }
 
-/// Move everything in a torn lease into `<lease>.torn-<time>/` and remove its directory: where that is, and how many
-/// bytes were moved.
+/// Move everything in a torn lease, or in one whose owner is elsewhere and known to be gone, into
+/// `<lease>.torn-<time>/` and remove its directory: where that is, and how many bytes were moved.
 ///
 /// # Errors
-/// [`Error::Repair`] when it is not torn, not what the digest was made of, or was changed within the last 30 s;
+/// [`Error::Repair`] when it is neither, not what the digest was made of, or was changed within the last 30 s;
 /// [`Error::Busy`] when another process repairs it.
 pub(in crate::history) fn move_aside(
     host: &Host,
@@ -93,13 +100,21 @@ pub(in crate::history) fn move_aside(
     if request.actor.trim().is_empty() || request.reason.trim().is_empty() {
         return refuse("is not repaired: it takes an actor and a reason");
     }
-    let Some(lease) = home.open_inside(name)? else { return refuse("is not torn") };
+    let nothing = "is not torn, nor its owner known to be gone";
+    let Some(lease) = home.open_inside(name)? else { return refuse(nothing) };
     if !lease.dir.try_lock()? {
         return Err(Error::Busy(path));
     }
     let items = inventory::read(&lease.dir)?;
-    if state_of(host, &lease.dir, &items)? != State::Torn {
-        return refuse("is not torn");
+    match state_of(host, &lease.dir, &items)? {
+        State::Torn => {}
+        State::Elsewhere if request.elsewhere_is_gone => {}
+        State::Elsewhere => {
+            return refuse(
+                "is of another pid namespace: it takes confirm \"elsewhere\" to say that its owner is gone",
+            )
+        }
+        State::Free | State::Held | State::Stale => return refuse(nothing),
     }
     if inventory::digest(&items) != request.digest {
         return refuse("is not what the digest was made of; look at it again");
