@@ -70,7 +70,12 @@ fn check_all(lines: &mut Lines) -> Result<()> {
 }
 
 fn next_segment(segments: &Home) -> Result<OsString> {
-    let last = segments_of(segments)?.last().and_then(number_of).unwrap_or(0);
+    let names = segments_of(segments)?;
+    // What no reader takes for a segment must not be gone on after.
+    for name in &names {
+        segments.look_for_file(name)?;
+    }
+    let last = names.last().and_then(number_of).unwrap_or(0);
     let name = format!("{:0DIGITS$}{END}", last + 1);
     if name.len() > DIGITS + END.len() {
         return Err(Error::NoSegmentLeft(segments.dir.path().to_owned()));
