@@ -46,16 +46,26 @@ impl Handles {
         Ok(Instance::of(scope)?.part())
     }
 
-    /// The handle of a lease that has been acquired.
-    pub(super) fn hand_out<'env>(&self, scope: Scope<'env>, lease: Lease) -> Result<Js<'env>> {
+    /// The handle of a lease that has been acquired. When none can be made (no stack is left, say), the lease is let go:
+    /// nobody would have anything to release it by.
+    pub(super) fn hand_out<'env>(&self, scope: Scope<'env>, mut lease: Lease) -> Result<Js<'env>> {
         self.last.set(self.last.get() + 1);
         let number = self.last.get();
+        let handle = self.handle(scope, number, &lease);
+        match handle {
+            Ok(_) => drop(self.leases.borrow_mut().insert(number, lease)),
+            // Best effort: the failure that is reported is the first one.
+            Err(_) => drop(lease.release(&host(scope)?)),
+        }
+        handle
+    }
+
+    fn handle<'env>(&self, scope: Scope<'env>, number: u64, lease: &Lease) -> Result<Js<'env>> {
         let owner = scope.string(&lease.text)?;
         let recovered = match &lease.recovered_owner {
             Some(recovered) => scope.string(&stringify(&recovered.value))?,
             None => scope.undefined()?,
         };
-        self.leases.borrow_mut().insert(number, lease);
         let release = native(scope, release)?;
         HANDLE.call(scope, &[release, scope.number(number as f64)?, owner, recovered])
     }

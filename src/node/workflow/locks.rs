@@ -23,13 +23,23 @@ impl Locks {
         Ok(Instance::of(scope)?.part())
     }
 
-    /// The function that gives a lock back.
+    /// The function that gives a lock back. When none can be made (no stack is left, say), the lock is given back: nobody
+    /// would have anything to do it by.
     pub(super) fn hand_out<'env>(&self, scope: Scope<'env>, lock: ResumeLock) -> Result<Js<'env>> {
-        const RELEASE: Factory = Factory("(release, number) => () => { release(number) }");
         self.last.set(self.last.get() + 1);
-        self.held.borrow_mut().insert(self.last.get(), lock);
-        RELEASE.call(scope, &[native(scope, release)?, scope.number(self.last.get() as f64)?])
+        let function = function_for(scope, self.last.get());
+        match function {
+            Ok(_) => drop(self.held.borrow_mut().insert(self.last.get(), lock)),
+            // Best effort: the failure that is reported is the first one.
+            Err(_) => drop(lock.release()),
+        }
+        function
     }
+}
+
+fn function_for(scope: Scope<'_>, number: u64) -> Result<Js<'_>> {
+    const RELEASE: Factory = Factory("(release, number) => () => { release(number) }");
+    RELEASE.call(scope, &[native(scope, release)?, scope.number(number as f64)?])
 }
 
 /// JavaScript's `release(number)`. Releasing again finds nothing, which is fine, or tries once more what has failed.

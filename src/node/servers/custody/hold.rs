@@ -62,8 +62,15 @@ pub(super) fn run<'env>(scope: Scope<'env>, custody: Custody, effect: Callback<'
     let number = held.last.get().wrapping_add(1);
     held.last.set(number);
     held.custodies.borrow_mut().insert(number, custody);
-    let arguments = [effect.function(), native(scope, let_go)?, scope.number(f64::from(number))?];
-    RUN.call(scope, &arguments)
+    let done = native(scope, let_go)
+        .and_then(|let_go| RUN.call(scope, &[effect.function(), let_go, scope.number(f64::from(number))?]));
+    if done.is_err() {
+        // JavaScript has let go, unless it could not run (no stack is left, say).
+        let custody = held.custodies.borrow_mut().remove(&number);
+        // Best effort: the failure that is reported is the first one.
+        let _ = custody.map(Custody::release);
+    }
+    done
 }
 
 /// The body of what lets a custody go.
