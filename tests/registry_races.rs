@@ -121,6 +121,39 @@ fn after_two_seconds_without_the_lock_touch_and_prune_give_up_and_the_others_say
 }
 
 #[test]
+fn a_listing_waits_for_the_lock_once_however_much_there_is_to_write() {
+    for schema in [Schema::Current, Schema::Custody] {
+        let (mut bench, _files) = hooked();
+        bench.schema = schema;
+        bench.register(&input("alive")).unwrap();
+        for n in 0..5 {
+            let id = format!("dead{n}");
+            let text = planted(&id, NOBODY, "");
+            bench.plant(
+                &id,
+                &match schema {
+                    Schema::Current => text,
+                    Schema::Custody => receipt(&text),
+                },
+            );
+        }
+        let _held = lock(&bench);
+        let began = bench.host.clock.monotonic();
+        let options = ListOptions { options: bench.options(), scan: false, ..ListOptions::default() };
+        let report = list_servers(&bench.registry(), &options).unwrap();
+        assert_eq!((report.servers.len(), report.pruned.len()), (6, 0));
+        let waited = bench.host.clock.monotonic() - began;
+        assert!(waited < Duration::from_millis(2_500), "{schema:?}: {waited:?}");
+    }
+}
+
+/// The same record under custody.
+fn receipt(record: &str) -> String {
+    let receipt = r#""registration_id":"0b5e0d5c-6f0f-4f0e-9a51-0a5c5c5c5c5c","kind""#;
+    record.replace("\"schema_version\":1", "\"schema_version\":2").replace("\"kind\"", receipt)
+}
+
+#[test]
 fn a_lock_whose_name_was_given_to_another_file_is_not_the_lock() {
     let (bench, files) = hooked();
     bench.plant("a", &planted("a", 7, ""));

@@ -3,7 +3,7 @@
 mod connections;
 mod report;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::time::Duration;
 
 use super::answers::{OwnerState, OwnerStates};
@@ -11,6 +11,7 @@ use super::listeners::{self, UnregisteredListener};
 use super::registry::{Options, Project, Registry};
 use super::sockets::SocketView;
 use super::state::{all_absent, state_seen, ServerState};
+use super::store::Changed;
 use super::{read, touch, unregister, Error, ServerId, ServerRecord};
 use crate::javascript::timestamp;
 use crate::net::ScanSupport;
@@ -129,8 +130,14 @@ pub fn list_servers(registry: &Registry<'_>, options: &ListOptions) -> Result<Re
 /// Remove a dead record, if nothing that it names is left and it still stands. Whatever prevents that, the listing
 /// goes on.
 fn prune(registry: &Registry<'_>, project: &Project, patience: &Patience, record: &ServerRecord) -> bool {
-    all_absent(registry.host.processes.as_ref(), record)
-        && unregister::remove_dead(registry, project, &patience.left(registry), record).unwrap_or(false)
+    if patience.is_over() || !all_absent(registry.host.processes.as_ref(), record) {
+        return false;
+    }
+    let removed = unregister::remove_dead(registry, project, &patience.left(registry), record);
+    if matches!(removed, Err(Error::Busy(_))) {
+        patience.give_up();
+    }
+    removed.unwrap_or(false)
 }
 
 /// Write back that a server is in use now. A failed write does not fail the listing.
@@ -141,21 +148,34 @@ fn sample(
     record: &ServerRecord,
     now_ms: i64,
 ) {
-    let Some(id) = ServerId::new(&record.id()) else { return };
+    let Some(id) = ServerId::new(&record.id()).filter(|_| !patience.is_over()) else { return };
     let is_listed = |now: &ServerRecord| now.is_same_registration(record);
-    let _ = touch::touch_when(registry, project, &patience.left(registry), &id, now_ms, is_listed);
+    let touched = touch::touch_when(registry, project, &patience.left(registry), &id, now_ms, is_listed);
+    if matches!(touched, Ok(Changed::Busy)) {
+        patience.give_up();
+    }
 }
 
-/// The time that one listing as a whole waits for mutation leases.
+/// The time that one listing as a whole waits: for mutation leases, and once for the registry's lock.
 struct Patience {
     options: Options,
     end: Duration,
+    /// The lock could not be had. Whoever has it is stopped or stuck, so this listing changes nothing more.
+    gave_up: Cell<bool>,
 }
 
 impl Patience {
     fn new(registry: &Registry<'_>, options: &Options) -> Patience {
         let end = registry.host.clock.monotonic().saturating_add(options.custody_wait);
-        Patience { options: options.clone(), end }
+        Patience { options: options.clone(), end, gave_up: Cell::new(false) }
+    }
+
+    fn give_up(&self) {
+        self.gave_up.set(true);
+    }
+
+    fn is_over(&self) -> bool {
+        self.gave_up.get()
     }
 
     fn left(&self, registry: &Registry<'_>) -> Options {

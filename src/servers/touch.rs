@@ -23,10 +23,10 @@ pub fn touch(registry: &Registry<'_>, id: &str, options: &Options, now_ms: i64) 
     let (Some(project), Some(id)) = (registry.project(&options.coord_root)?, ServerId::new(id)) else {
         return Ok(());
     };
-    touch_when(registry, &project, options, &id, now_ms, |_| true)
+    touch_when(registry, &project, options, &id, now_ms, |_| true).map(drop)
 }
 
-/// [`touch`] as long as `is_meant` agrees with the record that is about to be touched.
+/// [`touch`] as long as `is_meant` agrees with the record that is about to be touched. What came of it.
 pub(super) fn touch_when(
     registry: &Registry<'_>,
     project: &Project,
@@ -34,7 +34,7 @@ pub(super) fn touch_when(
     id: &ServerId,
     now_ms: i64,
     is_meant: impl Fn(&ServerRecord) -> bool,
-) -> Result<(), Error> {
+) -> Result<Changed, Error> {
     let Some(now) = timestamp::format(now_ms) else {
         return Err(Error::Input("the time of a touch is outside a Date's range".to_owned()));
     };
@@ -42,7 +42,7 @@ pub(super) fn touch_when(
         |record: &ServerRecord| is_meant(record).then(|| record.clone().with("last_active_at", now.as_str()));
     match registry.schema {
         Schema::Current => rewrite(registry, project, id, Synced::No, touched),
-        Schema::Custody if !is_registered(registry, project, id)? => Ok(()),
+        Schema::Custody if !is_registered(registry, project, id)? => Ok(Changed::Superseded),
         Schema::Custody => lease::under(registry.host, &project.path, id, options.custody_wait, || {
             rewrite(registry, project, id, Synced::Yes, touched)
         }),
@@ -62,20 +62,24 @@ fn rewrite(
     id: &ServerId,
     synced: Synced,
     change: impl Fn(&ServerRecord) -> Option<ServerRecord>,
-) -> Result<(), Error> {
+) -> Result<Changed, Error> {
     let host = registry.host;
-    let Some(store) = Store::open(host, &project.path)? else { return Ok(()) };
+    let Some(store) = Store::open(host, &project.path)? else { return Ok(Changed::Superseded) };
     let sharing = registry.sharing(project);
     let end = host.clock.monotonic() + PATIENCE;
     loop {
-        let Found::Record(seen, stat) = store.read(id, registry.schema)? else { return Ok(()) };
-        let (Some(after), Ok(owner)) = (change(&seen), owner_to_keep(host, &stat)) else { return Ok(()) };
+        let Found::Record(seen, stat) = store.read(id, registry.schema)? else {
+            return Ok(Changed::Superseded);
+        };
+        let (Some(after), Ok(owner)) = (change(&seen), owner_to_keep(host, &stat)) else {
+            return Ok(Changed::Superseded);
+        };
         let replacement = Replacement { record: &after, schema: registry.schema, synced, sharing, owner };
         let is_as_seen = |found: &Found| matches!(found, Found::Record(now, _) if *now == seen);
         match store.replace(id, &replacement, is_as_seen)? {
             // Somebody replaced it between the read and the lock: it is theirs that counts, and is touched.
             Changed::Superseded if host.clock.monotonic() < end => {}
-            Changed::Done | Changed::Busy | Changed::Superseded => return Ok(()),
+            changed => return Ok(changed),
         }
     }
 }
