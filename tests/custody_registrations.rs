@@ -298,3 +298,30 @@ fn a_listing_prunes_by_receipt_and_waits_for_no_lease_longer_than_once() {
 fn list_options(bench: &Bench) -> ListOptions {
     ListOptions { options: bench.options(), ..ListOptions::default() }
 }
+
+#[test]
+fn s1_leases_that_would_lie_behind_a_symbolic_link_are_refused_and_nothing_is_made_there() {
+    for target_exists in [true, false] {
+        let (bench, outside) = (custody(), tempfile::tempdir().unwrap());
+        let record = bench.register(&input("a")).unwrap();
+        let text = bench.text("a");
+        let (leases, target) = (bench.servers().join(".custody"), outside.path().join("target"));
+        std::fs::remove_dir_all(&leases).unwrap();
+        std::os::unix::fs::symlink(&target, &leases).unwrap();
+        if target_exists {
+            std::fs::create_dir(&target).unwrap();
+        }
+        let refused = |error: Error| {
+            let text = error.to_string();
+            assert!(text.contains("/.custody is no directory (a symbolic link"), "{text}");
+        };
+        let options = bench.options();
+        refused(bench.register(&input("b")).unwrap_err());
+        refused(touch(&bench.registry(), "a", &options, NOW).unwrap_err());
+        refused(unregister(&bench.registry(), &record, &options).unwrap_err());
+        refused(Custody::take(&bench.registry(), &record, &options).err().unwrap());
+        assert_eq!(bench.text("a"), text);
+        assert_eq!(target.exists(), target_exists);
+        assert!(!target_exists || std::fs::read_dir(&target).unwrap().next().is_none());
+    }
+}

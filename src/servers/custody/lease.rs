@@ -1,8 +1,9 @@
 //! The mutation lease of an id: who may change its registration.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::files::Kind;
 use crate::host::Host;
 use crate::javascript::json::sha256_hex;
 use crate::lease::{self, acquire_within, Durability, Lease, NoHooks};
@@ -14,7 +15,7 @@ use crate::servers::{Error, ServerId};
 pub fn input(coord_root: &Path, id: &ServerId) -> lease::Input {
     let scope = format!("server-registration-{id}");
     lease::Input {
-        path: directory(coord_root).join(".custody").join(id.as_str()),
+        path: leases(coord_root).join(id.as_str()),
         authority_sha256: sha256_hex(scope.as_bytes()),
         scope,
         metadata: None,
@@ -30,8 +31,9 @@ pub fn input(coord_root: &Path, id: &ServerId) -> lease::Input {
 /// A holder in this very process is not waited for: it could never let go while this thread blocks.
 ///
 /// # Errors
-/// [`Error::Lease`] as the lease gives it.
+/// [`Error::Lease`] as the lease gives it; [`Error::Retained`] when the leases' directory leads elsewhere.
 pub fn take(host: &Host, coord_root: &Path, id: &ServerId, wait: Duration) -> Result<Lease, Error> {
+    must_lie_here(host, coord_root)?;
     let input = input(coord_root, id);
     match lease::acquire(host, &input, &NoHooks) {
         Err(refusal) if refusal.is_contention() && !wait.is_zero() && !is_held_here(host, &refusal) => {
@@ -59,6 +61,26 @@ pub fn under<T>(
     let changed = changed?;
     released?;
     Ok(changed)
+}
+
+/// Refuse when the leases' directory is none: a symbolic link would lead out of the registry.
+///
+/// # Errors
+/// [`Error::Retained`]
+pub(super) fn must_lie_here(host: &Host, coord_root: &Path) -> Result<(), Error> {
+    let leases = leases(coord_root);
+    match host.files.stat(&leases) {
+        Ok(stat) if stat.kind != Kind::Directory => Err(Error::Retained(format!(
+            "{} is no directory (a symbolic link, a file); nothing was changed, make it a real directory",
+            leases.display()
+        ))),
+        // Missing, or not to be looked at: the acquisition goes by that.
+        _ => Ok(()),
+    }
+}
+
+fn leases(coord_root: &Path) -> PathBuf {
+    directory(coord_root).join(".custody")
 }
 
 fn is_held_here(host: &Host, refusal: &lease::Error) -> bool {

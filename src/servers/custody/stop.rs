@@ -137,6 +137,7 @@ fn first(registry: &Registry<'_>, record: &ServerRecord, options: &Options) -> R
     if Store::open(registry.host, &project.path)?.is_none() {
         return Ok(Stage::Refused(CHANGED));
     }
+    lease::must_lie_here(registry.host, &project.path)?;
     let input = lease::input(&project.path, &id);
     Ok(match Waiter::begin(registry.host, &input, &NoHooks, options.custody_wait) {
         Ok(waiter) => Stage::Take { id, site: registry.site(&project), waiter: Box::new(waiter) },
