@@ -7,7 +7,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use harnery_native::clock::Pause;
-use harnery_native::lease::{acquire_within, Error, Input, NoHooks, Progress, Waiter};
+use harnery_native::lease::{acquire_within, Error, Input, NoHooks, Probed, Progress, Waiter};
 use harnery_native::sim::START_MS;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use support::contender::{serve, Contender};
@@ -45,6 +45,26 @@ fn without_time_to_wait_there_is_one_try() {
     let (_root, scene) = real();
     let _held = scene.acquire().unwrap();
     refused(acquire_within(&scene.host, &scene.input(), &NoHooks, Duration::ZERO), "LEASE_HELD");
+}
+
+#[test]
+fn a_probe_that_never_answers_twice_the_same_does_not_keep_a_waiter_from_its_end() {
+    let (machine, scene) = simulated();
+    let _held = scene.acquire().unwrap();
+    machine.pass(Duration::from_secs(3600));
+    let other = scene.of_process(&machine, 2);
+    let mut probes = 0;
+    let script = Script::default().probe(move |_| {
+        probes += 1;
+        assert!(probes < 10_000, "it goes round and round");
+        match probes % 2 {
+            0 => Probed::Threw { code: Some("ESRCH".into()) },
+            _ => Probed::Returned,
+        }
+    });
+    let start = other.host.clock.monotonic();
+    refused(acquire_within(&other.host, &other.input(), &script, Duration::from_millis(700)), "LEASE_HELD");
+    assert_eq!(other.host.clock.monotonic() - start, Duration::from_millis(700));
 }
 
 #[test]

@@ -4,13 +4,18 @@
 
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Command;
 use std::rc::Rc;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use harnery_native::clock::waiting::Waiting;
 use harnery_native::clock::Pause;
+use harnery_native::files::disk::Disk;
+use harnery_native::files::{Dir, Files};
 use rustix::event::{eventfd, EventfdFlags};
+use rustix::process::{Resource, Rlimit};
 
 const LONG: Duration = Duration::from_secs(600);
 /// Far above what a wake-up takes, far below [`LONG`].
@@ -122,4 +127,32 @@ fn waiting_threads() -> usize {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default());
     names.filter(|name| name.trim() == "harnery-waits").count()
+}
+
+const WITHOUT_DESCRIPTORS: &str = "WAITING_TEST_WITHOUT_DESCRIPTORS";
+
+/// In a process of its own: it uses up its descriptors.
+#[test]
+fn without_descriptors() {
+    let Ok(path) = std::env::var(WITHOUT_DESCRIPTORS) else { return };
+    let disk: Rc<dyn Files> = Rc::new(Disk::default());
+    let dir = Dir::open(&disk, Path::new(&path)).unwrap();
+    let limit = Rlimit { current: Some(64), maximum: Some(64) };
+    rustix::process::setrlimit(Resource::Nofile, limit).unwrap();
+    let mut used = Vec::new();
+    while let Ok(file) = fs::File::open("/dev/null") {
+        used.push(file);
+    }
+    assert!(dir.watch().unwrap().is_none());
+}
+
+#[test]
+fn a_directory_is_polled_where_it_cannot_be_watched() {
+    let dir = tempfile::tempdir().unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "without_descriptors", "--quiet"])
+        .env(WITHOUT_DESCRIPTORS, dir.path())
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{child:?}");
 }

@@ -169,7 +169,11 @@ impl Files for Disk {
     #[cfg(target_os = "linux")]
     fn watch(&self, dir: Handle) -> io::Result<Option<Rc<OwnedFd>>> {
         use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-        let watcher = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let watcher = match inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) {
+            // The user's watchers are used up (there are 128, and editors have many), or descriptors are: as below.
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOSYS) => return Ok(None),
+            watcher => watcher?,
+        };
         let changes = WatchFlags::CREATE
             | WatchFlags::DELETE
             | WatchFlags::MOVED_FROM

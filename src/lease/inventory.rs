@@ -18,6 +18,10 @@ pub(crate) struct Item {
     pub(crate) sha256: Option<String>,
 }
 
+/// How many directories below it are looked into. What anybody puts there is three deep; whatever somebody else has
+/// put there is listed down to here, so that it cannot use up the stack or the descriptors.
+const DEPTH: usize = 16;
+
 /// Everything, sorted by name. What goes away while it is read is left out.
 pub(crate) fn read(dir: &Dir) -> Result<Vec<Item>, PathError> {
     let mut items = Vec::new();
@@ -66,7 +70,7 @@ fn read_item(items: &mut Vec<Item>, dir: &Dir, name: &OsStr, prefix: &str) -> Re
         Kind::Directory | Kind::Symlink | Kind::Other => None,
     };
     items.push(Item { name: path.clone(), identity: stat.identity, size: stat.size, sha256 });
-    if stat.kind == Kind::Directory {
+    if stat.kind == Kind::Directory && path.matches('/').count() < DEPTH {
         match dir.open_dir(name) {
             Err(error) if error.is_missing() => {}
             opened => read_into(items, &opened?, &format!("{path}/"))?,
@@ -86,5 +90,23 @@ fn hash(dir: &Dir, name: &OsStr) -> Result<String, PathError> {
                 offset += count as u64;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::files::disk::Disk;
+    use crate::files::Files;
+
+    #[test]
+    fn what_is_nested_deeper_than_anybody_nests_is_not_looked_into() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("d/".repeat(100))).unwrap();
+        let files: Rc<dyn Files> = Rc::new(Disk::default());
+        let items = read(&Dir::open(&files, root.path()).unwrap()).unwrap();
+        assert_eq!(items.len(), DEPTH + 1);
     }
 }

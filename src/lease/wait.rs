@@ -49,6 +49,9 @@ pub struct Waiter {
     /// By the monotonic clock.
     until: Duration,
     back_off: Duration,
+    /// The last try was one that a look had called for. When it is refused all the same, the next one rests first: what
+    /// the caller's functions answer may differ from look to try for ever.
+    called_for: bool,
     state: State,
 }
 
@@ -84,6 +87,7 @@ impl Waiter {
             input: Input { path: resolve(host, &input.path)?, ..input.clone() },
             until: host.clock.monotonic().saturating_add(wait),
             back_off: BACK_OFF.0,
+            called_for: false,
             state: State::Trying(Box::new(first)),
         })
     }
@@ -102,7 +106,7 @@ impl Waiter {
                     }
                     Err(refusal) if refusal.is_contention() => {
                         // A holder's end is somebody's progress. Recoveries can get in each other's way.
-                        let rested = matches!(refusal, Error::Held { .. });
+                        let rested = matches!(refusal, Error::Held { .. }) && !self.called_for;
                         self.state = State::Refused { refusal, rested };
                     }
                     ended => return ended,
@@ -110,6 +114,7 @@ impl Waiter {
                 State::Refused { refusal, rested } => {
                     let pause = match look(host, hooks, &self.input)? {
                         Look::Try if rested => {
+                            self.called_for = true;
                             self.state =
                                 State::Trying(Box::new(Acquisition::begin(host, &self.input, hooks)?));
                             continue;
