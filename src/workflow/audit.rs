@@ -79,13 +79,12 @@ pub fn begin(
     let text = text_of(&intent)?;
     let run = run_id.create(host, coord_root, sharing)?;
     let recoveries = match sharing.make_dir_in(&run, RECOVERY) {
-        Ok(made) => {
-            run.sync()?;
-            made
-        }
+        Ok(made) => made,
         Err(error) if error.is_taken() => run.open_dir(RECOVERY)?,
         Err(error) => return Err(error.into()),
     };
+    // Whoever made it may have been killed before its name was safe, and with it every intent in it.
+    run.sync()?;
     let operation = sharing.make_dir_in(&recoveries, &operation_id)?;
     recoveries.sync()?;
     write_immutable(host, &operation, INTENT, text.as_bytes(), sharing)?;

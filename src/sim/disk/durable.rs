@@ -171,7 +171,7 @@ impl Disk {
     }
 
     /// All that [`Disk::after_power_cut`] depends on.
-    pub(in crate::sim) fn durable_fingerprint(&self) -> u128 {
+    pub fn durable_fingerprint(&self) -> u128 {
         let unsynced = |(number, kept): &(Number, Rc<Kept>)| match (&kept.inode.node, &self.durable) {
             (Node::File(bytes), Some(durable)) if durable.content_of(*number) != *bytes => {
                 Some((*number, bytes.clone()))
