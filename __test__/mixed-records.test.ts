@@ -9,6 +9,7 @@ import { acquireNoClobberLease as inJavaScript } from './support/harness/leases.
 import * as harness from './support/harness/registry.mjs'
 import { DEAD_PID, leaseInput, LONG_AGO, STALE_MS } from './support/mixed/rounds.js'
 import { Project } from './support/project.js'
+import { effort, rowOfThisBlock } from './support/proof.js'
 
 let project: Project
 let coordRoot: string
@@ -20,7 +21,7 @@ beforeEach(() => {
 afterEach(() => project.remove())
 
 /** How long each end reads while the other writes. */
-const RACE_MS = Number(process.env.HARNERY_MIXED_SECONDS ?? 1) * 1_000
+const RACE_MS = Number(process.env.HARNERY_MIXED_SECONDS ?? effort()) * 1_000
 const WHEN = new Date('2031-02-03T04:05:06.789Z')
 /** The order of 4.1, and after it what the addon adds. */
 const ORDER = [
@@ -61,6 +62,7 @@ const input = (): native.RegisterServerInput => ({
 const text = () => project.text('preview-a')
 
 describe('server records', () => {
+  rowOfThisBlock('the addon and a second implementation: server records, byte for byte')
   it('are the same bytes from both, but for times and what the addon adds', () => {
     native.registerServer(input(), { coordRoot })
     const ours = JSON.parse(text())
@@ -167,6 +169,7 @@ describe('server records', () => {
 })
 
 describe('r7 a record that one end replaces over and over', () => {
+  rowOfThisBlock('the addon and a second implementation: server records, read by one end while the other replaces them')
   it.each([
     ['the harness', 'the addon', './support/harness/registry.mjs', native.readServer],
     ['the addon', 'the harness', '../index.js', harness.readServer],
@@ -191,6 +194,7 @@ describe('r7 a record that one end replaces over and over', () => {
 })
 
 describe('owner files', () => {
+  rowOfThisBlock('the addon and a second implementation: owner files and claims, byte for byte')
   let lease: string
   const owners = () =>
     readdirSync(lease)

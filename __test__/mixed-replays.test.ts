@@ -11,6 +11,7 @@ import { acquireNoClobberLease, inspectNoClobberLease, type AcquireNoClobberLeas
 import { acquireNoClobberLease as inJavaScript } from './support/harness/leases.mjs'
 import { leaseInput, plant } from './support/mixed/rounds.js'
 import { Stage, type Stepped } from './support/mixed/stepped.js'
+import { rowOfThisBlock } from './support/proof.js'
 
 const TAKE_AWAY = 'renameSync recovery quarantine-*'
 const PUBLISH = 'renameSync recovery-claim-* recovery'
@@ -42,6 +43,7 @@ const id = (held: string) => {
 }
 
 describe('V1: a late reclaimer takes a living claim', () => {
+  rowOfThisBlock('lease, stepped through as processes, V1: a late reclaimer takes a living claim')
   it('two that follow the harness replace one holder, and the first is robbed', async () => {
     plant(input, 'claim_created')
     const b = await stage.start('javascript', TAKE_AWAY, REMOVE_CURRENT)
@@ -111,6 +113,7 @@ describe('V1: a late reclaimer takes a living claim', () => {
 })
 
 describe('V2: a claimant that ends between linking the pin and comparing it', () => {
+  rowOfThisBlock('lease, stepped through as processes, V2: a claimant that ends between linking the pin and comparing it')
   let a: Stepped
 
   beforeEach(async () => {
@@ -151,6 +154,7 @@ describe('V2: a claimant that ends between linking the pin and comparing it', ()
 })
 
 describe('V3: another links into the gap', () => {
+  rowOfThisBlock('lease, stepped through as processes, V3: another links into the gap')
   it('the claimant fails and its claim stays while it lives; then the addon goes on', async () => {
     plant(input, 'dead holder')
     // B has looked, and there is no claim.

@@ -5,10 +5,11 @@
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { acquireNoClobberLease, inspectNoClobberLease } from '../index.js'
-import { Group, type Kind } from './support/mixed/group.js'
+import { Group, type Kind, names } from './support/mixed/group.js'
 import type { Verdict } from './support/mixed/referee.js'
+import { effort, row } from './support/proof.js'
 
-const SECONDS = Number(process.env.HARNERY_MIXED_SECONDS ?? 7)
+const SECONDS = Number(process.env.HARNERY_MIXED_SECONDS ?? 7 + 3 * (effort() - 1))
 const STALE_MS = Number(process.env.HARNERY_MIXED_STALE_MS ?? 60)
 const KILL_EVERY_MS = Number(process.env.HARNERY_MIXED_KILL_EVERY_MS ?? 300)
 /** What a busy machine may add to the stale time: starting processes, and the turn of the one that may take over. */
@@ -25,7 +26,8 @@ describe('processes that contend and are killed', () => {
   ])('l20 l21 %s: one holder at any time, and nothing is stuck', async (_, members) => {
     group = new Group(members, STALE_MS)
     const seen = await group.contend(SECONDS, KILL_EVERY_MS, isNoWalkOver)
-    report(members, seen)
+    const ours = seen.faults.startingWith('native').length
+    row(`lease, ${names(members)} as processes that are killed`, told(seen), seen.overlaps.length + seen.lost.length + ours)
     expect(seen.overlaps).toEqual([])
     expect(seen.lost).toEqual([])
     expect(seen.faults.startingWith('native')).toEqual([])
@@ -38,8 +40,11 @@ describe('processes that contend and are killed', () => {
     const members: Kind[] = ['javascript', 'javascript', 'javascript', 'native', 'native']
     group = new Group(members, STALE_MS)
     const seen = await group.contend(SECONDS, KILL_EVERY_MS, () => true)
-    report(members, seen)
-    await afterwardsANativeAcquires()
+    // Two that follow the harness rob each other, and whoever else is there: that is what is counted here, not denied.
+    const theirs = `; theirs: ${seen.overlaps.length} overlaps, ${seen.lost.length} lost leases, ${seen.faults.inWords()}`
+    const stuck = await isStuckAfterwards()
+    row(`lease, ${names(members)} as processes that are killed: a native acquires afterwards`, told(seen) + theirs, Number(stuck))
+    expect(stuck).toBe(false)
   }, (SECONDS + 120) * 1_000)
 })
 
@@ -49,24 +54,28 @@ function isNoWalkOver({ entered, recovered, killedInside }: Verdict): boolean {
 }
 
 async function afterwardsANativeAcquires() {
-  const deadline = Date.now() + STALE_MS + SLACK_MS
-  for (;;) {
-    try {
-      acquireNoClobberLease(group.input()).release()
-      break
-    } catch (error) {
-      if (Date.now() > deadline) throw error
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-  }
+  expect(await isStuckAfterwards()).toBe(false)
   expect(inspectNoClobberLease(group.lease).state).toBe('free')
 }
 
-function report(members: Kind[], seen: Verdict): void {
-  const entered = Object.entries(seen.entered).map(([kind, times]) => `${kind} ${times}`)
-  console.log(
-    `${members.join(' + ')}: ${seen.overlaps.length} overlaps, ${seen.lost.length} lost; entered ${entered.join(', ')}, ` +
-      `${seen.recovered} of them after a dead holder; killed ${seen.killed}, ${seen.killedInside} of them inside or half-way in; ` +
-      `longest wait ${Math.round(seen.longestWait)} ms${seen.faults}`,
+async function isStuckAfterwards(): Promise<boolean> {
+  const deadline = Date.now() + STALE_MS + SLACK_MS
+  while (Date.now() < deadline) {
+    try {
+      acquireNoClobberLease(group.input()).release()
+      return false
+    } catch (error) {
+      console.log(String(error))
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  return true
+}
+
+function told({ entered, recovered, killed, killedInside, longestWait }: Verdict): string {
+  const turns = Object.entries(entered).map(([kind, times]) => `${times} ${kind}`)
+  return (
+    `${turns.join(' and ')} turns, ${recovered} of them after a dead holder, ${killed} kills, ${killedInside} of them inside or ` +
+    `half-way in, the longest wait ${Math.round(longestWait)} ms`
   )
 }

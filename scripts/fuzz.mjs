@@ -4,7 +4,7 @@
 // What it broke and was mended becomes a seed: `cp fuzz/artifacts/<target>/crash-… fuzz/seeds/<target>/<what it is>`.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fail, root, say } from './prepare.mjs'
 
@@ -39,5 +39,10 @@ const rows = (given.length > 0 ? given : targets).map((name) => {
 say('Fuzzed')
 for (const { name, runs, violations } of rows) {
   console.log(`  ${name.padEnd(16)}${String(runs).padStart(12)} inputs${String(violations).padStart(4)} violations`)
+}
+// For the table of `npm run prove`.
+const table = process.env.HARNERY_PROVE_ROWS
+for (const { name, runs, violations } of table ? rows : []) {
+  appendFileSync(table, `${JSON.stringify({ claim: `fuzz ${name}`, explored: `${runs} inputs`, violations })}\n`)
 }
 process.exit(rows.some(({ violations }) => violations > 0) ? 1 : 0)

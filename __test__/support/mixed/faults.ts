@@ -28,12 +28,28 @@ export class Counts {
     this.counts.set(text, (this.counts.get(text) ?? 0) + 1)
   }
 
+  addAll(other: Counts): void {
+    for (const [text, times] of other.counts) this.counts.set(text, (this.counts.get(text) ?? 0) + times)
+  }
+
   startingWith(prefix: string): string[] {
     return [...this.counts.keys()].filter((text) => text.startsWith(prefix))
   }
 
   toString(): string {
-    const sorted = [...this.counts].sort(([, a], [, b]) => b - a)
-    return sorted.map(([text, times]) => `\n    ${String(times).padStart(5)} × ${text}`).join('')
+    return this.sorted()
+      .map(([text, times]) => `\n    ${String(times).padStart(5)} × ${text}`)
+      .join('')
+  }
+
+  /** In one line, faults by their name where they have one. */
+  inWords(): string {
+    const name = (text: string) => text.replace(/^\w+: /, '').replace(/^(V\d)\b.*/, '$1')
+    const words = this.sorted().map(([text, times]) => `${times} × ${name(text)}`)
+    return words.length > 0 ? words.join(', ') : 'no failures'
+  }
+
+  private sorted(): [text: string, times: number][] {
+    return [...this.counts].sort(([, a], [, b]) => b - a)
   }
 }

@@ -34,6 +34,9 @@ const PATIENCE_MS = 60_000
 
 export type Kind = 'native' | 'javascript'
 
+/** As in the tables: `N` for a native, `T` for one that follows the TypeScript's own steps. */
+export const names = (members: Kind[]) => members.map((kind) => (kind === 'native' ? 'N' : 'T')).join('')
+
 export class Group {
   readonly root = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'mixed-'))
   readonly lease = path.join(this.root, 'workspace.lease')
