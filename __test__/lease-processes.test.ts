@@ -1,9 +1,11 @@
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import os from 'node:os'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { acquireNoClobberLease } from '../index.js'
-import { LeaseScene, refusal, staleAfterMs } from './support/lease.js'
+import { LeaseScene, refusal, staleAfterMs, thrownBy } from './support/lease.js'
 import { residentGrowth } from './support/memory.js'
 
 let scene: LeaseScene
@@ -55,6 +57,29 @@ const worker = (script: string) =>
     { eval: true, workerData: { addon: path.join(import.meta.dirname, '..', 'index.js'), input: scene.input() } },
   )
 const message = (from: Worker) => new Promise((resolve) => from.once('message', resolve))
+
+it('l18 two copies of the addon in one process are two contenders', () => {
+  const root = path.join(import.meta.dirname, '..')
+  const copy = mkdtempSync(path.join(os.tmpdir(), 'copy-'))
+  try {
+    const binary = readdirSync(root).filter((name) => name.endsWith('.node'))
+    for (const name of ['index.js', 'loader.js', 'platforms.json', 'package.json', ...binary]) {
+      copyFileSync(path.join(root, name), path.join(copy, name))
+    }
+    const other = createRequire(import.meta.url)(path.join(copy, 'index.js')) as typeof import('../index.js')
+    expect(other.acquireNoClobberLease).not.toBe(acquireNoClobberLease)
+    const lease = acquireNoClobberLease(scene.input())
+    const refused = thrownBy(() => other.acquireNoClobberLease(scene.input()))
+    expect(refused).toMatchObject({ code: 'LEASE_HELD', holder: { owner_id: lease.owner.owner_id } })
+    lease.release()
+    const theirs = other.acquireNoClobberLease(scene.input())
+    expect(refusal(scene.input())).toMatchObject({ code: 'LEASE_HELD' })
+    theirs.release()
+    expect(scene.names()).toEqual([])
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+})
 
 describe('worker threads', () => {
   it('are contenders like any other, and a holder that ends stays the process', async () => {

@@ -57,6 +57,12 @@ fn l11_ten_thousand_leftovers_cost_less_than_twice_an_empty_directory() {
     for number in 0..1000 {
         full.make(&format!("recovery-claim-{number}"));
     }
+    for entry in fs::read_dir(&full.path).unwrap() {
+        let old = rustix::fs::Timespec { tv_sec: support::LONG_AGO as i64 / 1000, tv_nsec: 0 };
+        let times = rustix::fs::Timestamps { last_access: old, last_modification: old };
+        rustix::fs::utimensat(rustix::fs::CWD, entry.unwrap().path(), &times, rustix::fs::AtFlags::empty())
+            .unwrap();
+    }
     let once = |scene: &Scene| {
         let start = Instant::now();
         scene.assert_acquirable();

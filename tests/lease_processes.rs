@@ -6,7 +6,7 @@ mod support;
 
 use harnery_native::lease::{inspect, Error, Liveness, Reason};
 use support::contender::{serve, Contender};
-use support::{real, reason, Scene, Script};
+use support::{real, reason, Planted, Scene, Script};
 
 /// What other tests start as a process of its own.
 #[test]
@@ -72,6 +72,31 @@ fn l18_a_second_acquisition_of_one_process_is_refused_like_any_contender_s() {
     assert_eq!(reason(scene.acquire()), Reason::Unexpired);
     held.release(&scene.host).unwrap();
     scene.assert_free_and_clean();
+}
+
+#[test]
+fn l6_a_dead_holder_s_number_that_another_process_or_this_one_has_now_is_told_by_the_witness() {
+    let unrelated = Contender::start(real().1.path.as_path());
+    for now in [unrelated.pid(), std::process::id()] {
+        let (_root, scene) = real();
+        let holder = Planted::new(&scene, "D").with("pid", &now.to_string());
+        // Without a witness nothing tells the two apart.
+        holder.clone().holds(&scene);
+        assert_eq!(reason(scene.acquire()), Reason::Alive);
+        scene.dir().unlink("current").unwrap();
+        let pid = harnery_native::process::Pid::new(i64::from(now)).unwrap();
+        let seen = scene.host.processes.witness(pid).unwrap();
+        // As the one that had the number before was seen: another process of this very boot.
+        let (boot, _) = seen.start_token.as_deref().unwrap().split_once('.').unwrap();
+        let time = seen.time_namespace.as_deref().unwrap();
+        let before = format!(r#"{{"start_token":"{boot}.1","time_namespace":"{time}"}}"#);
+        scene.dir().unlink(holder.file()).unwrap();
+        holder.with("witness", &before).holds(&scene);
+        let mut lease = scene.acquire().unwrap();
+        assert_eq!(lease.recovered_owner.take().unwrap().owner_id, "D");
+        lease.release(&scene.host).unwrap();
+        scene.assert_free_and_clean();
+    }
 }
 
 #[test]

@@ -147,6 +147,21 @@ fn a_waiter_is_woken_by_the_end_of_the_holder_s_process() {
 }
 
 #[test]
+fn l9_a_clock_that_jumps_under_a_waiter_neither_ends_its_wait_nor_gives_it_the_lease() {
+    let (machine, scene) = simulated();
+    let mut held = scene.acquire().unwrap();
+    let other = scene.of_process(&machine, 2);
+    let mut waiter = waiter(&other, LONG);
+    for jump in [8, -16, 8] {
+        assert!(pause(&mut waiter, &other).at_most <= LONG);
+        machine.world().now_ms += jump * 3_600_000;
+    }
+    assert!(pause(&mut waiter, &other).at_most <= LONG);
+    held.release(&scene.host).unwrap();
+    assert!(matches!(waiter.advance(&other.host, &NoHooks), Ok(Progress::Done(_))));
+}
+
+#[test]
 fn a_waiter_that_meets_recoveries_again_and_again_waits_longer_each_time() {
     let (machine, scene) = simulated();
     scene.assert_acquirable();

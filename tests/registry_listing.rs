@@ -290,6 +290,18 @@ fn r5_two_servers_on_one_port_in_two_families_are_two_rows() {
 }
 
 #[test]
+fn r5_a_port_that_is_listened_on_in_one_family_is_not_free() {
+    for address in ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0", "[::]:0"] {
+        let bench = Bench::new();
+        let listener = std::net::TcpListener::bind(address).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        configure(&bench, &format!(r#"{{"servers":{{"port_ranges":{{"web":[{port},{port}]}}}}}}"#));
+        let taken = allocate(&bench.registry(), "web", &bench.options()).unwrap_err();
+        assert_eq!(taken.to_string(), format!("no free port for web in {port}-{port}"), "{address}");
+    }
+}
+
+#[test]
 fn r4_a_socket_that_several_processes_share_is_the_server_s_when_one_of_them_is() {
     let bench = Bench::new();
     // Both hold the socket: the server and a child that it has started.

@@ -342,6 +342,21 @@ fn s3_private_and_shared_modes_are_exact() {
 }
 
 #[test]
+fn s3_the_modes_are_the_same_whatever_the_umask() {
+    for umask in ["000", "077"] {
+        let program = std::env::current_exe().unwrap();
+        let done = std::process::Command::new("sh")
+            .args(["-c", &format!("umask {umask} && exec \"$@\""), "sh"])
+            .arg(program)
+            .args(["--exact", "s3_private_and_shared_modes_are_exact"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && said.contains("1 passed"), "umask {umask}: {said}");
+    }
+}
+
+#[test]
 fn sharing_is_the_project_s_own_configuration_and_not_the_user_s() {
     let bench = Bench::new();
     let user = bench.dir.path().join("user/harnery");

@@ -269,13 +269,18 @@ fn unsafe_setpgid(pid: i32, group: i32) -> i32 {
 }
 
 #[test]
-fn p11_a_child_in_a_session_of_its_own_is_left_alone() {
-    let (child, daemon) = Real::shell("setsid sh -c 'echo $$; exec sleep 60' & wait");
-    let daemon = pid(&daemon);
-    let it = Stopped::registered(child.pid(), None);
-    assert_eq!(it.stop(GRACE), stopped());
-    assert!(present(daemon));
-    send(daemon, libc::SIGKILL);
+fn p11_a_child_in_a_session_of_its_own_and_a_daemon_are_left_alone() {
+    let child = "setsid sh -c 'echo $$; exec sleep 60' & wait";
+    // Forked twice, so that the system is its parent by then.
+    let daemon = "(setsid sh -c 'sleep 60 & echo $!' &); while :; do sleep 1; done";
+    for script in [child, daemon] {
+        let (child, of_its_own) = Real::shell(script);
+        let of_its_own = pid(&of_its_own);
+        let it = Stopped::registered(child.pid(), None);
+        assert_eq!(it.stop(GRACE), stopped());
+        assert!(present(of_its_own), "{script}");
+        send(of_its_own, libc::SIGKILL);
+    }
 }
 
 #[test]

@@ -53,7 +53,8 @@ fn address_and_port(name: &str) -> Option<(String, u16)> {
     let digits = &name[at + 1..];
     let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
     let port = is_number.then(|| digits.parse().ok()).flatten()?;
-    Some((name[..at].trim_matches(|c| c == '[' || c == ']').to_owned(), port))
+    // A bracket opens an address or closes it.
+    Some((name[..at].trim_start_matches('[').trim_end_matches(']').to_owned(), port))
 }
 
 fn number(text: &str) -> Option<i64> {

@@ -7,6 +7,7 @@
 
 mod history;
 mod lease;
+mod lower_layer;
 #[path = "../mortal/mod.rs"]
 mod mortal;
 mod places;

@@ -43,8 +43,8 @@ pub fn prove_with<F: Fn(&Path) -> Tally>(claim: &str, variables: &[(&str, &str)]
         let dir = tempfile::Builder::new().prefix("harnery-kills-").tempdir_in(place).expect("a directory");
         kill_in(dir.path())
     };
-    if let Some(place) = std::env::var_os(INNER) {
-        let Tally { kills, turns, violations } = once(Path::new(&place));
+    if let Some(place) = inner() {
+        let Tally { kills, turns, violations } = once(&place);
         println!("\n{SAID}{kills} {turns} {violations}");
         return;
     }
@@ -99,46 +99,76 @@ fn kind_of(_place: &Path) -> Option<&'static str> {
     None
 }
 
-/// Mount one over the temporary directory's file system, in a mount namespace, and let the test look at it there.
+/// What a test of this program sees on an overlay.
 fn on_an_overlay(test: &str, variables: &[(&str, &str)]) -> Result<Tally, String> {
-    let layers = tempfile::Builder::new().prefix("harnery-overlay-").tempdir().expect("a directory");
-    for layer in ["lower", "upper", "work", "merged"] {
-        std::fs::create_dir(layers.path().join(layer)).expect("a directory");
+    let said = Overlay::new().run(test, variables)?;
+    let numbers = said.lines().find_map(|line| line.strip_prefix(SAID)).expect("the test says what it saw");
+    let numbers: Vec<usize> = numbers.split(' ').map(|number| number.parse().expect("a number")).collect();
+    let &[kills, turns, violations] = numbers.as_slice() else { panic!("{numbers:?}") };
+    if violations > 0 {
+        eprintln!("{said}");
     }
-    // As root a mount namespace is enough, as anybody else it takes a user namespace in which one is root.
-    let user: &[&str] =
-        if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
-    let script = r#"cd "$1" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged || exit 77
-        shift; exec "$@""#;
-    let output = Command::new("unshare")
-        .args(user)
-        .args(["--mount", "sh", "-c", script, "sh"])
-        .arg(layers.path())
-        .arg(std::env::current_exe().expect("a test has a program"))
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .envs(variables.iter().copied())
-        .env(INNER, layers.path().join("merged"))
-        .stderr(Stdio::piped())
-        .output()
-        .map_err(|error| format!("unshare: {error}"))?;
-    let (said, complaint) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let first = || complaint.lines().next().unwrap_or("no reason given").to_owned();
-    let numbers = said
-        .lines()
-        .find_map(|line| line.strip_prefix(SAID))
-        .map(|line| line.split(' ').map(|number| number.parse().expect("a number")).collect::<Vec<usize>>());
-    match numbers.as_deref() {
-        Some(&[kills, turns, violations]) => {
-            if violations > 0 {
-                eprintln!("{said}{complaint}");
-            }
-            Ok(Tally { kills, turns, violations })
+    Ok(Tally { kills, turns, violations })
+}
+
+/// An overlay that is mounted over directories of the temporary one, in a mount namespace of its own.
+pub struct Overlay {
+    layers: tempfile::TempDir,
+    options: &'static str,
+}
+
+impl Overlay {
+    pub fn new() -> Overlay {
+        let layers = tempfile::Builder::new().prefix("harnery-overlay-").tempdir().expect("a directory");
+        for layer in ["lower", "upper", "work", "merged"] {
+            std::fs::create_dir(layers.path().join(layer)).expect("a directory");
         }
-        Some(other) => panic!("{other:?}"),
-        // Whether it was not allowed, or failed inside: the script ends with 77, `unshare` with 1, a test with 101.
-        None if output.status.code() == Some(101) => panic!("{said}\n{complaint}"),
-        None if output.status.success() => panic!("there is no test {test}"),
-        None => Err(first()),
+        Overlay { layers, options: "" }
     }
+
+    /// One where a directory of the lower layer cannot be renamed, as it is where the kernel is not built otherwise.
+    pub fn without_redirects() -> Overlay {
+        Overlay { options: ",redirect_dir=off", ..Overlay::new() }
+    }
+
+    /// What an image brings along.
+    pub fn lower(&self) -> PathBuf {
+        self.layers.path().join("lower")
+    }
+
+    /// What the test with this name says, where [`inner`] answers with the mounted directory; why it cannot be mounted.
+    pub fn run(&self, test: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        // As root a mount namespace is enough, as anybody else it takes a user namespace in which one is root.
+        let user: &[&str] =
+            if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
+        let script = r#"cd "$1" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work"$2" merged || exit 77
+            shift 2; exec "$@""#;
+        let output = Command::new("unshare")
+            .args(user)
+            .args(["--mount", "sh", "-c", script, "sh"])
+            .arg(self.layers.path())
+            .arg(self.options)
+            .arg(std::env::current_exe().expect("a test has a program"))
+            .args(["--exact", test, "--nocapture", "--test-threads=1"])
+            .envs(variables.iter().copied())
+            .env(INNER, self.layers.path().join("merged"))
+            .stderr(Stdio::piped())
+            .output()
+            .map_err(|error| format!("unshare: {error}"))?;
+        let (said, complaint) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        match output.status.code() {
+            Some(0) if said.contains("1 passed") => Ok(said.into_owned() + &complaint),
+            Some(0) => panic!("there is no test {test}"),
+            // The test itself failed, wherever it ran.
+            Some(101) => panic!("{said}\n{complaint}"),
+            // The script ends with 77, `unshare` with 1.
+            _ => Err(complaint.lines().next().unwrap_or("no reason given").to_owned()),
+        }
+    }
+}
+
+/// The directory that a test is to look at, where it was started for that.
+pub fn inner() -> Option<PathBuf> {
+    std::env::var_os(INNER).map(PathBuf::from)
 }

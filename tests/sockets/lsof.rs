@@ -108,6 +108,18 @@ fn r11_an_lsof_that_writes_much_to_both_outputs_does_not_hang() {
 }
 
 #[test]
+fn r11_linux_lists_its_sockets_without_any_lsof() {
+    let _alone = alone();
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "listeners::every_kind_of_address_is_written_the_same_by_both_lists"])
+        .env("PATH", "/nonexistent")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
 fn the_real_lsof_agrees_with_the_kernel() {
     let _alone = alone();
     let lsof = Lsof::default();

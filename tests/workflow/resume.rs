@@ -74,6 +74,33 @@ fn h4_two_resumes_of_one_run_at_once_give_one_holder_and_the_other_names_it() {
 }
 
 #[test]
+fn h4_of_eight_resumes_that_begin_at_once_one_holds_and_the_others_name_it() {
+    let root = scratch();
+    let (begin, end) = (std::sync::Barrier::new(8), std::sync::Barrier::new(8));
+    let resume = || {
+        begin.wait();
+        let taken = take(root.path());
+        // Nobody lets go before all have tried.
+        end.wait();
+        match taken {
+            Ok(lock) => {
+                lock.release();
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    };
+    let said: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(resume)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(said.iter().filter(|refusal| refusal.is_none()).count(), 1, "{said:?}");
+    let me = format!("pid {} ", std::process::id());
+    assert!(said.iter().flatten().all(|refusal| refusal.contains(&me)), "{said:?}");
+    take(root.path()).unwrap().release();
+}
+
+#[test]
 fn h5_a_lock_that_exists_refuses_whoever_holds_it_and_however_old_it_is() {
     let root = scratch();
     fs::create_dir_all(directory(&root)).unwrap();
