@@ -48,6 +48,14 @@ fn assert_none_found_in_all(report: &Report) {
 }
 
 #[test]
+fn the_start_states_are_those_of_the_findings_and_two_more() {
+    let names: Vec<_> = start_states().iter().map(|start| start.name).collect();
+    row("lease, the states that every exploration starts from", names.join("; "), 0);
+    assert_eq!(names.len(), 22 + 2);
+    assert!(names.iter().enumerate().all(|(at, name)| !names[..at].contains(name)), "{names:?}");
+}
+
+#[test]
 fn two_natives_keep_every_promise_in_all_runs_from_some_states() {
     let starts = ["nothing", "dead holder", "claim, current removed", "empty recovery"];
     assert_none_found_in_all(&explore(&Group::new("NN"), ALL, |start| starts.contains(&start.name)));
@@ -73,6 +81,16 @@ fn three_natives_keep_every_promise() {
     let nothing = |start: &StartState| start.name == "nothing";
     assert_none_found_in_all(&explore(&Group::new("NNN").coarse().preemptions(2), ALL, nothing));
     assert_none_found(&explore(&Group::new("NNN").coarse().preemptions(1), 8_000 * effort(), every));
+}
+
+#[test]
+fn four_natives_keep_every_promise_in_all_runs_with_few_preemptions() {
+    // With two preemptions and a kill it is 270 thousand states, with one and four kills 205 thousand.
+    let bounds: &[(u8, u8)] = if effort() > 1 { &[(1, 4), (2, 2)] } else { &[(1, 1)] };
+    for (preemptions, kills) in bounds {
+        let group = Group::new("NNNN").coarse().preemptions(*preemptions).kills(*kills);
+        assert_none_found_in_all(&explore(&group, ALL, |start| start.name == "nothing"));
+    }
 }
 
 #[test]

@@ -218,9 +218,13 @@ fn two_servers_never_both_have_an_id_and_nobody_loses_it_for_good() {
 
 #[test]
 fn three_servers_neither() {
-    let three = Group { contenders: 3, kills: 3, preemptions: Some(1), grain: Grain::Coarse, ..TWO };
+    let three = Group { contenders: 3, grain: Grain::Coarse, ..TWO };
     for start in STARTS {
-        explore(Group { states: 10_000 * effort(), ..three }, start);
+        explore(Group { kills: 1, preemptions: Some(0), ..three }, start);
+        if effort() > 1 {
+            let (preemptions, states) = (Some(1), 50_000 * effort());
+            explore(Group { kills: 3, preemptions, states, ..three }, start);
+        }
     }
 }
 
@@ -230,7 +234,7 @@ fn three_and_four_servers_neither_in_runs_by_chance() {
         let group = Group { contenders, kills: contenders, ..TWO };
         let (program, from) = (Rc::new(Server), format!("{start:?}"));
         let mut check = OneServer::of(contenders);
-        let seeds = 0..40 * effort() as u64;
+        let seeds = 0..50 * effort() as u64;
         let report = group.by_chance("custody registration", &from, program, world(start), &mut check, seeds);
         assert!(report.findings.is_empty(), "{report}");
     }
