@@ -230,6 +230,27 @@ describe('listing', () => {
     }
   })
 
+  it('the records of a listing are the caller’s own, in whatever listing', async () => {
+    const more = { pids: [process.pid, 7], deep: [{ list: [1, [2]], none: null }], last_active_at: '2026-01-01T00:00:00.000Z' }
+    const text = JSON.stringify(planted('a', process.pid, more)).replace('{', '{"__proto__":{"mine":1},')
+    project.plant('a', text)
+    // One that was changed a moment ago is read again; later ones are remembered.
+    for (let round = 0; round < 6; round++) {
+      const [{ record } = {} as ServerView] = listServers({ coordRoot, scan: false }).servers
+      expect(JSON.stringify(record)).toBe(text)
+      expect(Object.getPrototypeOf(record)).toBe(Object.prototype)
+      Object.assign(record, { id: 'changed', more: 1 })
+      record.pids?.push(8)
+      ;(record as unknown as typeof more).deep[0]?.list.push(9)
+      await new Promise((resolve) => setTimeout(resolve, 40))
+    }
+    project.plant('a', text.replace('"preview"', '"dashboa"'))
+    expect(listServers({ coordRoot, scan: false }).servers[0]?.record.type).toBe('dashboa')
+    project.plant('0', planted('0', process.pid))
+    const ids = listServers({ coordRoot, scan: false }).servers.map(({ record }) => record.id)
+    expect(ids.sort()).toEqual(['0', 'a'])
+  })
+
   it('an unregistered listener is found, adopted and then known', async () => {
     if (scanSupport() === 'unsupported') return
     const { pid, port } = await project.listen()

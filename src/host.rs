@@ -2,6 +2,7 @@
 
 pub mod features;
 
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,9 +42,17 @@ pub struct Memory {
     swept: RefCell<BTreeMap<(u64, u64), Duration>>,
     /// What this process is observed to be, by its number: a forked child has another.
     own_witness: RefCell<Option<(Pid, Witness)>>,
+    parts: RefCell<BTreeMap<TypeId, Rc<dyn Any>>>,
 }
 
 impl Memory {
+    /// A domain's own part of what is remembered, made at its first use.
+    pub fn part<T: Default + 'static>(&self) -> Rc<T> {
+        let mut parts = self.parts.borrow_mut();
+        let part = parts.entry(TypeId::of::<T>()).or_insert_with(|| Rc::new(T::default()));
+        Rc::clone(part).downcast().expect("parts are kept by their type")
+    }
+
     /// Whether any directory was swept lately, as far as is known without asking which one is meant.
     pub fn has_swept(&self) -> bool {
         !self.swept.borrow().is_empty()

@@ -4,6 +4,8 @@ mod registry_support;
 
 use std::net::TcpStream;
 use std::os::unix::fs::symlink;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use harnery_native::javascript::text::Text;
 use harnery_native::net::ScanSupport;
@@ -11,7 +13,9 @@ use harnery_native::servers::adopt::{adopt, Adoption};
 use harnery_native::servers::list::{list_servers, ListOptions, Report, View};
 use harnery_native::servers::ports::allocate;
 use harnery_native::servers::register::GivenOwner;
-use harnery_native::servers::{server_state, CoordRoot, Error, Options, Schema, ServerRecord, ServerState};
+use harnery_native::servers::{
+    server_state, CoordRoot, Error, Kind, Options, Schema, ServerRecord, ServerState,
+};
 use registry_support::{input, planted, process, Bench, NOBODY};
 
 fn list(bench: &Bench) -> Report {
@@ -355,4 +359,52 @@ fn p13_two_equal_servers_in_two_work_trees_are_two_records() {
 fn configure(bench: &Bench, text: &str) {
     std::fs::create_dir_all(bench.servers()).unwrap();
     std::fs::write(bench.dir.path().join(".harnery/config.jsonc"), text).unwrap();
+}
+
+/// List until a record is remembered: it is not while its file was changed a moment ago.
+fn remembered(bench: &Bench) -> Rc<ServerRecord> {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let [before, after] = [list(bench), list(bench)].map(|report| Rc::clone(&only(&report).record));
+        if Rc::ptr_eq(&before, &after) {
+            return after;
+        }
+        assert!(Instant::now() < end, "the record is never remembered");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_record_that_stands_is_not_read_again_and_one_that_was_changed_in_place_is() {
+    let bench = Bench::new();
+    bench.register(&input("a")).unwrap();
+    assert_eq!(remembered(&bench).id(), "a");
+    let text = bench.text("a");
+    // Of the same size, in the same file.
+    bench.plant("a", &text.replace("\"session\"", "\"service\""));
+    assert_eq!(only(&list(&bench)).record.kind(), Some(Kind::Service));
+    remembered(&bench);
+    bench.plant("a", "{}");
+    assert_eq!(list(&bench).servers.len(), 0);
+    bench.plant("a", &text);
+    remembered(&bench);
+    std::fs::remove_file(bench.file("a")).unwrap();
+    assert_eq!(list(&bench).servers.len(), 0);
+}
+
+#[test]
+fn what_is_remembered_of_one_contract_or_project_says_nothing_of_another() {
+    let mut bench = Bench::new();
+    bench.register(&input("a")).unwrap();
+    remembered(&bench);
+    bench.schema = Schema::Custody;
+    let refused =
+        list_servers(&bench.registry(), &ListOptions { options: bench.options(), ..ListOptions::default() });
+    assert!(matches!(refused, Err(Error::Retained(_))));
+    let mut other = Bench::new();
+    other.host = bench.host.clone();
+    other.plant("a", &planted("a", 1, r#","port":80"#));
+    remembered(&other);
+    bench.schema = Schema::Current;
+    assert_eq!(only(&list(&bench)).record.port(), None);
 }

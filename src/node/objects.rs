@@ -41,6 +41,11 @@ pub(super) fn capture(scope: Scope<'_>) -> Result<()> {
     Ok(())
 }
 
+/// `JSON.parse` as it was when the addon was loaded.
+pub(super) fn json_parser(scope: Scope<'_>) -> Result<Js<'_>> {
+    PARSE.function(scope)
+}
+
 /// The value that a JSON text stands for.
 pub(super) fn parse_json<'env>(scope: Scope<'env>, text: &str) -> Result<Js<'env>> {
     PARSE.call(scope, &[scope.string(text)?])

@@ -6,6 +6,7 @@ mod constants;
 mod context;
 pub(super) mod custody;
 mod gc;
+mod listed;
 mod project;
 mod stop;
 mod tunnels;

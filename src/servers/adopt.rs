@@ -1,5 +1,7 @@
 //! Giving a record to a server that nobody registered.
 
+use std::rc::Rc;
+
 use super::listeners::{cut, unregistered, UnregisteredListener};
 use super::names;
 use super::read;
@@ -82,7 +84,8 @@ struct Found {
 fn found(registry: &Registry<'_>, project: &Project, number: f64) -> Result<Found, Error> {
     let records = read::records(registry, project)?;
     let observer = Observer::new(registry.host.processes.as_ref());
-    let running = records.iter().filter(|record| state_seen(&observer, record) == ServerState::Running);
+    let records = records.iter().map(Rc::as_ref);
+    let running = records.filter(|record| state_seen(&observer, record) == ServerState::Running);
     let sockets = SocketView::new(registry.host);
     let all = unregistered(&sockets, &project.path, running)?;
     let pid = Pid::from_number(number);

@@ -4,6 +4,7 @@ mod connections;
 mod report;
 
 use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::answers::{OwnerState, OwnerStates};
@@ -65,7 +66,7 @@ pub struct Report {
 /// One server in a listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
-    pub record: ServerRecord,
+    pub record: Rc<ServerRecord>,
     pub state: ServerState,
     pub owner_state: OwnerState,
     /// Established connections on its port; `None` where that means nothing or cannot be counted.
@@ -95,8 +96,10 @@ pub fn list_servers(registry: &Registry<'_>, options: &ListOptions) -> Result<Re
         }
     }
     let sockets = SocketView::new(host);
-    let running: Vec<_> =
-        kept.iter().map(|(state, record)| (*state == ServerState::Running).then_some(record)).collect();
+    let running: Vec<_> = kept
+        .iter()
+        .map(|(state, record)| (*state == ServerState::Running).then_some(record.as_ref()))
+        .collect();
     let connections = connections::count(&sockets, &running)?;
     let unregistered = match options.scan {
         true => listeners::unregistered(&sockets, &project.path, running.into_iter().flatten())?,

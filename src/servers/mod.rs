@@ -27,6 +27,7 @@ pub mod read;
 pub mod record;
 pub mod register;
 pub mod registry;
+mod remembered;
 mod sockets;
 pub mod state;
 pub mod stop;

@@ -1,8 +1,10 @@
 //! Reading records.
 
 use std::fmt::Display;
+use std::rc::Rc;
 
 use super::registry::{Options, Project, Registry};
+use super::remembered::Remembered;
 use super::store::Found;
 use super::{Error, Kind, Schema, ServerId, ServerRecord, Store};
 use crate::javascript::collate::Order;
@@ -28,20 +30,42 @@ pub fn read_server(
 /// # Errors
 /// Under custody, [`Error::Retained`] for the first file that holds no record of the schema.
 pub fn read_records(registry: &Registry<'_>, options: &Options) -> Result<Vec<ServerRecord>, Error> {
+    Ok(shared_records(registry, options)?.into_iter().map(Rc::unwrap_or_clone).collect())
+}
+
+/// [`read_records`] for whoever only looks at them.
+///
+/// # Errors
+/// As [`read_records`].
+pub fn shared_records(registry: &Registry<'_>, options: &Options) -> Result<Vec<Rc<ServerRecord>>, Error> {
     match registry.project(&options.coord_root)? {
         Some(project) => records(registry, &project),
         None => Ok(Vec::new()),
     }
 }
 
-/// [`read_records`] of a known project.
-pub(super) fn records(registry: &Registry<'_>, project: &Project) -> Result<Vec<ServerRecord>, Error> {
-    let Some(store) = Store::open(registry.host, &project.path)? else { return Ok(Vec::new()) };
+/// [`shared_records`] of a known project. One that has not changed since the last time is the same `Rc` again.
+pub(super) fn records(registry: &Registry<'_>, project: &Project) -> Result<Vec<Rc<ServerRecord>>, Error> {
+    let Registry { host, schema, .. } = *registry;
+    let Some(store) = Store::open(host, &project.path)? else { return Ok(Vec::new()) };
+    let remembered = host.memory.part::<Remembered>();
+    let mut listing = remembered.listing(host.clock.now_ms());
     let mut records = Vec::new();
     for name in store.names()? {
-        let found = store.read_name(&name, registry.schema)?;
-        records.extend(readable(registry.schema, name.display(), found)?);
+        let known = listing.known(&name);
+        if let Some(known) = known.filter(|known| store.shows(&name, |now| known.stands(schema, now))) {
+            records.push(known.record());
+            listing.keep(known);
+            continue;
+        }
+        let found = store.read_name(&name, schema)?;
+        let stat = if let Found::Record(_, stat) = &found { Some(*stat) } else { None };
+        if let (Some(record), Some(stat)) = (readable(schema, name.display(), found)?.map(Rc::new), stat) {
+            listing.read(name, schema, stat, &record);
+            records.push(record);
+        }
     }
+    listing.end();
     Ok(sorted(records))
 }
 
@@ -61,7 +85,7 @@ pub(super) fn readable(
 }
 
 /// By kind, type and id, as `localeCompare` orders them; records that are equal in all three stay as they are.
-fn sorted(records: Vec<ServerRecord>) -> Vec<ServerRecord> {
+fn sorted(records: Vec<Rc<ServerRecord>>) -> Vec<Rc<ServerRecord>> {
     let keys: Vec<_> = records
         .iter()
         .map(|record| (record.kind().map_or("", Kind::as_str), record.server_type(), record.id()))

@@ -112,6 +112,11 @@ impl Store {
         Ok(names)
     }
 
+    /// Whether the file of a name looks as `expected`. A failed look is none.
+    pub fn shows(&self, name: &OsStr, expected: impl FnOnce(&Stat) -> bool) -> bool {
+        self.dir.stat_at(name).is_ok_and(|now| expected(&now))
+    }
+
     /// [`Store::read`] by file name.
     ///
     /// # Errors

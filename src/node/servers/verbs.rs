@@ -5,6 +5,7 @@ use std::time::Duration;
 use napi::Result;
 
 use super::context::{hours, instant, kind, options, owner, Servers};
+use super::listed::report_to_js;
 use crate::node::arguments::Argument;
 use crate::node::errors::exception;
 use crate::node::native::native;
@@ -13,7 +14,7 @@ use crate::node::value::{Js, Scope};
 use crate::servers::adopt::{adopt, Adoption};
 use crate::servers::list::{list_servers, ListOptions};
 use crate::servers::ports::allocate;
-use crate::servers::read::{read_records, read_server};
+use crate::servers::read::{read_server, shared_records};
 use crate::servers::register::{register, GivenOwner, Input};
 use crate::servers::touch::{touch, touch_sparingly};
 use crate::servers::Schema;
@@ -51,7 +52,7 @@ impl<'env> Servers<'env> {
 
     pub(super) fn read_all(&self, given: Js<'env>) -> Result<Js<'env>> {
         let options = options(&Argument::new(given, "options").options()?)?;
-        let records = self.done(read_records(&self.registry(), &options))?;
+        let records = self.done(shared_records(&self.registry(), &options))?;
         let texts: Vec<_> = records.iter().map(|record| record.json()).collect();
         parse_json(self.scope, &format!("[{}]", texts.join(",")))
     }
@@ -93,7 +94,7 @@ impl<'env> Servers<'env> {
             now_ms: members.optional("now", instant)?,
         };
         let report = self.done(list_servers(&self.registry(), &options))?;
-        parse_json(self.scope, &report.to_json())
+        report_to_js(self.scope, &report)
     }
 
     pub(super) fn adopt(&self, pid: Js<'env>, given: Js<'env>) -> Result<Js<'env>> {

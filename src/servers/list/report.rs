@@ -2,15 +2,17 @@
 //! and `JSON.parse` is where it ends.
 
 use std::fmt::Write;
+use std::rc::Rc;
 
 use super::{Report, View};
 use crate::javascript::json::{push_quoted, stringify, Object, Value};
 use crate::net::ScanSupport;
 use crate::servers::listeners::UnregisteredListener;
+use crate::servers::ServerRecord;
 
 impl Report {
-    /// The text of a `ServersReport`.
-    pub fn to_json(&self) -> String {
+    /// The text of a `ServersReport`, with a number in the place of a record that its reader has by that number.
+    pub fn to_json(&self, number_of: impl Fn(&Rc<ServerRecord>) -> Option<usize>) -> String {
         // What is written around a record is shorter than this.
         const AROUND: usize = 192;
         let records: usize = self.servers.iter().map(|view| view.record.json().len() + AROUND).sum();
@@ -24,7 +26,7 @@ impl Report {
         });
         for (number, view) in self.servers.iter().enumerate() {
             text.push_str(if number == 0 { "" } else { "," });
-            view.push_json(&mut text);
+            view.push_json(&mut text, number_of(&view.record));
         }
         let unregistered = self.unregistered.iter().map(UnregisteredListener::to_value).collect();
         let pruned = self.pruned.iter().map(|id| Value::from(id.as_str())).collect();
@@ -39,14 +41,15 @@ impl Report {
 
 impl View {
     /// The text of a `ServerView`.
-    fn push_json(&self, text: &mut String) {
-        text.push_str(r#"{"record":"#);
-        text.push_str(&self.record.json());
-        text.push_str(r#","state":""#);
+    fn push_json(&self, text: &mut String, number: Option<usize>) {
+        // Writing to a string does not fail.
+        let _ = match number {
+            Some(number) => write!(text, r#"{{"record":{number},"state":""#),
+            None => write!(text, r#"{{"record":{},"state":""#, self.record.json()),
+        };
         text.push_str(self.state.as_str());
         text.push_str(r#"","owner_state":""#);
         text.push_str(self.owner_state.as_str());
-        // Writing to a string does not fail.
         let _ = match self.connections {
             Some(count) => write!(text, r#"","connections":{count}"#),
             None => write!(text, r#"","connections":null"#),
