@@ -241,6 +241,22 @@ fn what_is_elsewhere_is_moved_aside_only_on_somebody_s_word_and_once_its_time_is
 }
 
 #[test]
+fn an_owner_of_another_host_is_moved_aside_on_somebody_s_word_once_its_time_is_over() {
+    let (machine, scene) = simulated();
+    Planted::new(&scene, "D").with("host", r#""3f2a9c1b7d10""#).created(START_MS).holds(&scene);
+    let confirmed = || {
+        let request = Request { elsewhere_is_gone: true, ..request(&scene) };
+        repair(&scene.host, &scene.path, &request)
+    };
+    refused(confirmed(), "LEASE_INPUT");
+    machine.pass(Duration::from_secs(2));
+    assert_eq!(support::reason(scene.acquire()), Reason::OtherHost);
+    assert!(refused(mend(&scene), "LEASE_INPUT").contains("it takes confirm \"elsewhere\""));
+    assert_eq!(confirmed().unwrap().moved, ["current", "owner-D.json"]);
+    scene.assert_acquirable();
+}
+
+#[test]
 fn one_repair_at_a_time() {
     let (_machine, scene) = simulated();
     scene.assert_acquirable();

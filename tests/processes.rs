@@ -6,7 +6,7 @@ mod real;
 
 use std::ffi::OsStr;
 
-use harnery_native::process::ancestry::ancestry;
+use harnery_native::process::ancestry::{ancestry, lineage};
 use harnery_native::process::generation::{check_pid_token, verify, PidToken};
 use harnery_native::process::machine::Machine;
 use harnery_native::process::witness::judge;
@@ -292,4 +292,5 @@ fn ancestry_ends_before_the_first_process_and_at_its_limit() {
     assert_eq!(ancestry(&machine, pid(1), 32), []);
     let nobody = pid(i64::from(i32::MAX));
     assert_eq!(ancestry(&machine, nobody, 32), [nobody]);
+    assert_eq!(lineage(&machine, pid(1), 32), [pid(1)]);
 }

@@ -1,8 +1,9 @@
 //! What a listing says of real processes and sockets, and what it removes.
 
+mod real;
 mod registry_support;
 
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -85,6 +86,28 @@ fn p3_a_child_that_nobody_reaps_is_dead_and_its_port_is_free() {
     assert_eq!(only(&list_with(&bench, |options| options.prune = false)).state, ServerState::Dead);
     assert_eq!(allocate(&bench.registry(), "web", &bench.options()).unwrap(), Some(port));
     assert_eq!(list(&bench).pruned, ["a"]);
+}
+
+#[test]
+fn the_first_process_of_a_container_is_a_server_like_any_other() {
+    let seen = real::in_a_pid_namespace(true, || {
+        let bench = Bench::new();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut given = input("a");
+        given.port = Some(f64::from(port));
+        bench.register(&given).unwrap();
+        let _client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let report = list(&bench);
+        let used = only(&report).connections;
+        format!(
+            "pid {}, {used:?} connections, {} unregistered",
+            bench.host.processes.me(),
+            report.unregistered.len()
+        )
+    });
+    let Some(seen) = seen else { return };
+    assert_eq!(seen, "pid 1, Some(1) connections, 0 unregistered");
 }
 
 #[test]

@@ -32,9 +32,6 @@ pub enum Error {
     TooManyRecords(u64),
     #[error("invalid durable history JSON in {file} record {record}: {why}")]
     InvalidRecord { file: String, record: u64, why: String },
-    /// An empty line, which no append writes.
-    #[error("durable history has malformed JSONL in {file}")]
-    Malformed { file: String },
     #[error("durable history has no segment number left: {}", .0.display())]
     NoSegmentLeft(PathBuf),
     /// Another writer has the lease, or what its owner left cannot be judged.
@@ -80,7 +77,7 @@ impl Error {
             Error::Partial { .. } => "HISTORY_PARTIAL",
             Error::RecordTooLarge(_) => "HISTORY_RECORD_TOO_LARGE",
             Error::TooManyRecords(_) => "HISTORY_TOO_MANY_RECORDS",
-            Error::InvalidRecord { .. } | Error::Malformed { .. } => "HISTORY_INVALID",
+            Error::InvalidRecord { .. } => "HISTORY_INVALID",
             Error::NoSegmentLeft(_) => "HISTORY_NO_SEGMENT_LEFT",
             Error::Busy(_) | Error::Elsewhere(_) => "HISTORY_BUSY",
             Error::Lost(_) => "HISTORY_LOST",

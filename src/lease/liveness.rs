@@ -46,6 +46,16 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether the owner's time is over and nothing can be told of its process from here: it is in another pid namespace or
+    /// on another host. Only a person can know that it is gone for good.
+    pub(super) fn is_elsewhere(&self, owner: &Owner, now: i64) -> bool {
+        match self.verdict(owner, now) {
+            Liveness::Live(Reason::OtherNamespace) => true,
+            Liveness::Live(Reason::OtherHost) => still_counts(owner, now, self.stale_after_ms).is_none(),
+            _ => false,
+        }
+    }
+
     /// Whether a call of the process that wrote an owner file may still be under way, given the file's time: the
     /// process is of this host and is not known to be gone.
     pub(super) fn may_act(&self, owner: &Owner, written_ms: i64) -> bool {

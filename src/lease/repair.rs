@@ -71,7 +71,15 @@ pub fn repair(host: &Host, path: &Path, request: &Request) -> Result<Repaired, E
     }
     let names = to_move(&dir, &judge, &seen, now, request.elsewhere_is_gone)?;
     if names.is_empty() {
-        return Err(refuse("there is nothing in it to repair".into()));
+        let acting = seen.owner.as_ref().or(seen.claim.as_ref().map(|claim| &claim.claimant));
+        let is_elsewhere = acting.is_some_and(|owner| judge.is_elsewhere(owner, now));
+        return Err(refuse(match is_elsewhere {
+            true => {
+                "its owner is elsewhere, and it takes confirm \"elsewhere\" to say that it is gone for good"
+                    .into()
+            }
+            false => "there is nothing in it to repair".into(),
+        }));
     }
     refuse_live(&dir, &judge, &seen, now, &names)?;
     move_aside(host, &dir, &items, &names, request)
@@ -85,9 +93,7 @@ fn to_move(
     now: i64,
     elsewhere_is_gone: bool,
 ) -> Result<Vec<String>, Error> {
-    let is_elsewhere = |owner: &Owner| {
-        elsewhere_is_gone && judge.verdict(owner, now) == Liveness::Live(Reason::OtherNamespace)
-    };
+    let is_elsewhere = |owner: &Owner| elsewhere_is_gone && judge.is_elsewhere(owner, now);
     let is_flawed = |name| seen.flaws.iter().any(|(flawed, _)| *flawed == name);
     let mut names = Vec::new();
     if is_flawed(RECOVERY) || seen.claim.as_ref().is_some_and(|claim| is_elsewhere(&claim.claimant)) {

@@ -89,8 +89,8 @@ pub(crate) fn inspect_no_clobber_lease<'env>(
 /// Move what makes a lease corrupt into `repaired-<time>/` inside its directory, with a note of who, why and what.
 ///
 /// Only while `digest` is the one of a look at it, and while no owner in it is live; a healthy lease is never touched. With
-/// `confirm: "elsewhere"` expired owners of another pid namespace, of whom nothing can be told from here, are moved
-/// aside too: somebody knows that their container is gone for good.
+/// `confirm: "elsewhere"` expired owners of another pid namespace or host, of whom nothing can be told from here, are
+/// moved aside too: somebody knows that their container is gone for good.
 ///
 /// Throws with `code` `LEASE_INPUT` (another digest, nothing to repair, no actor or reason), `LEASE_HELD`, or
 /// `LEASE_RECOVERING` (another repair, or the lease was taken meanwhile).

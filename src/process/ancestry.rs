@@ -7,10 +7,17 @@ pub const MAX_HOPS: usize = 32;
 
 /// The process and its parents, nearest first. It ends before process 1, at a repeat, and after `max_hops`.
 pub fn ancestry(processes: &dyn Processes, pid: Pid, max_hops: usize) -> Vec<Pid> {
+    let mut chain = lineage(processes, pid, max_hops);
+    chain.retain(|pid| pid.get() != 1);
+    chain
+}
+
+/// As [`ancestry`], with process 1 where it leads there: in a container that is an ordinary server.
+pub fn lineage(processes: &dyn Processes, pid: Pid, max_hops: usize) -> Vec<Pid> {
     let mut chain = Vec::new();
     let mut next = Some(pid);
     while let Some(pid) = next {
-        if pid.get() == 1 || chain.len() >= max_hops || chain.contains(&pid) {
+        if chain.len() >= max_hops || chain.contains(&pid) {
             break;
         }
         chain.push(pid);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use crate::host::Host;
 use crate::net::{Listener, ScanSupport};
-use crate::process::ancestry::{ancestry, MAX_HOPS};
+use crate::process::ancestry::{lineage, MAX_HOPS};
 use crate::process::{Info, Pid};
 
 /// What is looked at during one operation.
@@ -66,7 +66,7 @@ impl<'a> SocketView<'a> {
     pub(super) fn descends_from(&self, pid: Pid, these: &[Pid]) -> bool {
         let mut ancestors = self.ancestors.borrow_mut();
         let line =
-            ancestors.entry(pid).or_insert_with(|| ancestry(self.host.processes.as_ref(), pid, MAX_HOPS));
+            ancestors.entry(pid).or_insert_with(|| lineage(self.host.processes.as_ref(), pid, MAX_HOPS));
         line.iter().any(|ancestor| these.contains(ancestor))
     }
 }

@@ -256,7 +256,6 @@ fn a_torn_last_line_is_refused_by_name_and_left_alone() {
 #[test]
 fn a_file_that_no_reader_would_accept_is_not_sealed() {
     let cases = [
-        (b"1\n\n2\n".to_vec(), "durable history has malformed JSONL in active.jsonl"),
         (
             b"1\n{]\n".to_vec(),
             "invalid durable history JSON in active.jsonl record 2: expected a member name at position 1",
@@ -274,6 +273,15 @@ fn a_file_that_no_reader_would_accept_is_not_sealed() {
         assert_eq!(fs::read(path(&dir, "active.jsonl")).unwrap(), content);
         assert_eq!(names(&path(&dir, "segments")), [""; 0]);
     }
+}
+
+#[test]
+fn an_empty_line_which_no_reader_minds_is_sealed_with_the_others() {
+    let dir = scratch();
+    fs::write(path(&dir, "active.jsonl"), "1\n\n2\n").unwrap();
+    let long = format!("\"{}\"", "x".repeat(253));
+    assert!(add(&real(), dir.path(), &long).unwrap().rotated);
+    assert_eq!(read_dir(&real(), dir.path()).unwrap(), ["1", "2", long.as_str()]);
 }
 
 #[test]
