@@ -76,16 +76,19 @@ impl Sharing {
         }
     }
 
-    /// Create a directory in another.
+    /// Create a directory in another. On failure nothing of it is left.
     ///
     /// # Errors
-    /// [`PathError`]; `EEXIST` when the name is taken.
+    /// [`PathError`]; `EEXIST` when the name is taken (it is left alone).
     pub fn make_dir_in(self, parent: &Dir, name: impl AsRef<OsStr>) -> Result<Dir, PathError> {
         let name = name.as_ref();
         parent.make_dir(name, self.directory_mode())?;
-        let dir = parent.open_dir(name)?;
-        self.widen_dir(&dir)?;
-        Ok(dir)
+        let made = parent.open_dir(name).and_then(|dir| self.widen_dir(&dir).map(|()| dir));
+        if made.is_err() {
+            // Best effort: the failure that is reported is the first one.
+            let _ = parent.remove_dir(name);
+        }
+        made
     }
 
     /// Create the directory at an absolute path, and its parents, where they are missing. Existing ones are left as
@@ -105,12 +108,23 @@ impl Sharing {
         match made {
             Ok(()) => match self {
                 Sharing::Private => Ok(()),
-                Sharing::Group => self.widen_dir(&Dir::open(files, path)?),
+                Sharing::Group => self.widen_or_remove(files, path),
             },
             // There already, or another process was faster: it sees to the mode.
             Err(error) if errno(&error) == Some(Errno::EEXIST) => Ok(()),
             Err(error) => Err(PathError::new("mkdir", path, error)),
         }
+    }
+
+    /// Widen a directory that was just created. If that fails it goes again: whoever finds it leaves it as it is, and the
+    /// group would be kept out for good.
+    fn widen_or_remove(self, files: &Rc<dyn Files>, path: &Path) -> Result<(), PathError> {
+        let widened = Dir::open(files, path).and_then(|dir| self.widen_dir(&dir));
+        if let (true, Some(parent), Some(name)) = (widened.is_err(), path.parent(), path.file_name()) {
+            // Best effort: the failure that is reported is the first one.
+            let _ = Dir::open(files, parent).and_then(|parent| parent.remove_dir(name));
+        }
+        widened
     }
 
     fn widen_dir(self, dir: &Dir) -> Result<(), PathError> {

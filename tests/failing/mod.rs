@@ -54,6 +54,7 @@ struct Failure<'a> {
     errno: Errno,
     extent: Extent,
     from: &'a str,
+    operation: &'a str,
     found: &'a RefCell<Vec<(String, Errno)>>,
 }
 
@@ -89,6 +90,11 @@ impl Failure<'_> {
                 }
                 _ => false,
             }
+    }
+
+    /// Whether it is one of a project that is shared with the group.
+    fn is_shared(&self) -> bool {
+        self.operation.starts_with("shared ")
     }
 
     /// The machine as somebody else finds it after an hour, while the failing process lives on.
@@ -133,8 +139,16 @@ impl Proof {
                     Extent::FromThere => seat.fail_from(at, errno),
                 }
                 let host = &seat.host();
-                let failure =
-                    Failure { machine: &machine, host, call, errno, extent, from, found: &self.found };
+                let failure = Failure {
+                    machine: &machine,
+                    host,
+                    call,
+                    errno,
+                    extent,
+                    from,
+                    operation: &self.operation,
+                    found: &self.found,
+                };
                 self.runs += 1;
                 let unharmed = catch_unwind(AssertUnwindSafe(|| {
                     let outcome = operation(host);

@@ -5,9 +5,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use harnery_native::host::Host;
+use harnery_native::host::{Environment, Host};
 use harnery_native::net::{self, Family, Listener, ScanSupport, Sockets};
 use harnery_native::process::{Info, Pid, Presence, Processes, Sent, Signal, Target, Witness};
 
@@ -22,6 +23,23 @@ pub fn staged(host: &Host, cwd: &str) -> Host {
     let info = Info { pid, parent: Some(1), command: "server".to_owned(), cwd: Some(cwd.to_owned()) };
     let processes = Staged { machine: Rc::clone(&host.processes), pid, ended, info };
     Host { processes: Rc::new(processes), sockets: Rc::new(OneListener(pid)), ..host.clone() }
+}
+
+/// The machine, where projects are shared with the user's group.
+pub fn shared(host: &Host) -> Host {
+    Host { environment: Rc::new(Shared), ..host.clone() }
+}
+
+#[derive(Debug)]
+struct Shared;
+
+impl Environment for Shared {
+    fn get(&self, name: &str) -> Option<String> {
+        (name == "HARNERY_STORAGE_SHARING").then(|| "group".to_owned())
+    }
+    fn current_dir(&self) -> PathBuf {
+        PathBuf::from("/")
+    }
 }
 
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use harnery_native::servers::{
 };
 use harnery_native::sim::{Call, Caller, Disk, Machine, Place, World};
 
-use self::operations::OPERATIONS;
-use super::staged::{PORT, SERVER};
+use self::operations::{Operation, OPERATIONS};
+use super::staged::{shared, PORT, SERVER};
 use super::{Extent, Failure, Proof};
 
 const ROOT: &str = "/p";
@@ -123,6 +123,12 @@ fn goes_on(failure: &Failure<'_>, schema: Schema) {
     }
     let host = machine.start(3).host();
     if let Ok(dir) = Dir::open(&host.files, Path::new(SERVERS)) {
+        // The umask takes from what is created, and where removing it fails too the mode stays.
+        let is_its_own =
+            failure.is_shared() && failure.from == "NoRegistry" && failure.extent == Extent::Once;
+        if is_its_own && dir.stat().unwrap().mode != 0o770 {
+            failure.blame(format!("the group is kept out: {:o}", dir.stat().unwrap().mode));
+        }
         let names = dir.list().unwrap();
         let lies_about = names.iter().any(|name| name.to_string_lossy().contains(".tmp."));
         let is_cleaning = matches!(failure.call, Call::Unlink(_)) || failure.extent == Extent::FromThere;
@@ -159,40 +165,48 @@ fn a_failing_call_of_the_registry_leaves_every_record_whole_and_the_registry_ope
     for operation in OPERATIONS {
         let mut proof = Proof::of(&format!("registry, {}", operation.name));
         for scene in operation.scenes {
-            let world = world(operation.schema, *scene);
-            let before = bytes(&world.disk, "x");
-            proof.each_failure(
-                &format!("{scene:?}"),
-                &world,
-                operation.act,
-                |failure, outcome| {
-                    let disk = failure.machine.world().disk.clone();
-                    match &outcome {
-                        Err(error) => {
-                            document(failure, error);
-                            let is_done = || (operation.is_done)(&failure.an_hour_later().start(2).host());
-                            // What failed may be that the lease was let go, after the change.
-                            let is_made = matches!(error, Error::Lease(_)) && is_done();
-                            if bytes(&disk, "x") != before && !is_made {
-                                failure.blame(format!("failed ({error}), and x is changed"));
-                            }
-                        }
-                        Ok(true) => {
-                            let later = failure.an_hour_later();
-                            let is_hidden = failure.hid("x.json") || failure.hid(SERVERS);
-                            if !is_hidden && !(operation.is_done)(&later.start(2).host()) {
-                                failure.blame("said to be done, and is not");
-                            }
-                        }
-                        Ok(false) => {}
-                    }
-                    if failure.extent == Extent::Once && !failure.hid("current") {
-                        goes_on(failure, operation.schema);
-                    }
-                },
-                |failure| goes_on(failure, operation.schema),
-            );
+            operation.fail_at_each_call(&mut proof, *scene, operation.act);
         }
         proof.tell();
+    }
+}
+
+#[test]
+fn a_failing_call_leaves_a_shared_registry_open_to_the_group() {
+    for operation in OPERATIONS {
+        let mut proof = Proof::of(&format!("shared registry, {}", operation.name));
+        for scene in operation.scenes {
+            operation.fail_at_each_call(&mut proof, *scene, |host| (operation.act)(&shared(host)));
+        }
+        proof.tell();
+    }
+}
+
+impl Operation {
+    fn fail_at_each_call(&self, proof: &mut Proof, scene: Scene, act: impl Fn(&Host) -> Result<bool, Error>) {
+        let world = world(self.schema, scene);
+        let before = bytes(&world.disk, "x");
+        let while_it_lives = |failure: &Failure<'_>, outcome: Result<bool, Error>| {
+            let is_done = || (self.is_done)(&failure.an_hour_later().start(2).host());
+            match &outcome {
+                Err(error) => {
+                    document(failure, error);
+                    let is_changed = bytes(&failure.machine.world().disk, "x") != before;
+                    // What failed may be that the lease was let go, after the change.
+                    let is_made = matches!(error, Error::Lease(_)) && is_done();
+                    if is_changed && !is_made {
+                        failure.blame(format!("failed ({error}), and x is changed"));
+                    }
+                }
+                Ok(true) if failure.hid("x.json") || failure.hid(SERVERS) || is_done() => {}
+                Ok(true) => failure.blame("said to be done, and is not"),
+                Ok(false) => {}
+            }
+            if failure.extent == Extent::Once && !failure.hid("current") {
+                goes_on(failure, self.schema);
+            }
+        };
+        let after_its_end = |failure: &Failure<'_>| goes_on(failure, self.schema);
+        proof.each_failure(&format!("{scene:?}"), &world, act, while_it_lives, after_its_end);
     }
 }
