@@ -259,7 +259,7 @@ export interface AcquireNoClobberLeaseInput {
   metadata?: Readonly<Record<string, string>>
   /** Milliseconds after which a holder whose process is dead may be replaced. */
   staleAfterMs: number
-  /** Whether a stale holder may be replaced; a falsy answer refuses. */
+  /** Whether a stale holder may be replaced; a falsy answer refuses, a promise is a `TypeError`. */
   validateStaleOwner?: (owner: NoClobberLeaseOwner) => boolean
   /** Milliseconds since the epoch. */
   now?: () => number
@@ -1272,7 +1272,8 @@ export declare function stopServer(record: ServerRecord, options?: StopServerOpt
  * The records of the history in a directory, oldest first, in bounded memory: one record and one block of 64 KiB.
  *
  * Everything that was acknowledged when the first record was asked for comes, also when a segment is sealed
- * meanwhile. The event loop turns between the blocks. Throws as {@link readDurableHistorySync} does.
+ * meanwhile. The event loop turns between the blocks. Its file is open until the last record, `return()` or a failure; of
+ * an iterator that nobody goes on with, until it is garbage. Throws as {@link readDurableHistorySync} does.
  */
 export declare function streamDurableHistory<T>(objectDir: string, options: DurableHistoryReadOptions): AsyncGenerator<T, void, undefined>
 
@@ -1312,7 +1313,7 @@ export declare function unregisterServer(id: string, options?: ServerOptions & {
 /**
  * Read all records of a single file, let `update` decide what to append, append it, and return `result`; all under
  * one lease. Throws as {@link appendDurableHistoryRecord} and {@link readCrashSafeJsonlFile} do; what `update` throws
- * leaves the call unchanged, and nothing is appended.
+ * leaves the call unchanged, and nothing is appended. An `update` that returns a promise is a `TypeError`, likewise.
  */
 export declare function updateCrashSafeJsonlFile<T, R>(path: string, options: DurableHistoryReadOptions & DurableHistoryWriteOptions, update: (records: readonly T[]) => CrashSafeJsonlUpdate<R>, fault?: DurableHistoryOptions['fault']): R
 

@@ -7,13 +7,18 @@ import path from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import {
+  beginWorkflowRecovery,
   canonicalJson,
   configureHost,
+  custody,
+  normalizeRepoSnapshot,
   processStartToken,
   readServer,
   registerServer,
   serverGcConfig,
   serverId,
+  serverState,
+  stopServer,
 } from '../index.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'calls-'))
@@ -38,6 +43,9 @@ const throwables: [string, unknown][] = [
   ['an object without a prototype', Object.create(null)],
   ['a proxy of an error', new Proxy(new Error('mine'), {})],
 ]
+
+/** Deeper than any record. */
+const nested: unknown = JSON.parse('{"a":'.repeat(600) + '1' + '}'.repeat(600))
 
 /** What a call threw; fails when it returned. */
 function thrownBy(call: () => unknown): unknown {
@@ -85,6 +93,23 @@ describe('an argument', () => {
     const error = thrownBy(call)
     expect(error).toBeInstanceOf(TypeError)
     expect(error).toMatchObject({ message, code: 'ERR_INVALID_ARG_TYPE' })
+  })
+
+  it.each([
+    ['serverState', 'record', () => serverState(nested as never)],
+    ['stopServer', 'record', () => stopServer(nested as never)],
+    ['custody.unregisterServer', 'record', () => custody.unregisterServer(nested as never)],
+    ['normalizeRepoSnapshot', 'snapshot', () => normalizeRepoSnapshot(nested as never)],
+    ['canonicalJson', 'value', () => canonicalJson(nested)],
+    ['beginWorkflowRecovery', 'input.target', () =>
+      beginWorkflowRecovery(folder, { run_id: 'r', action: 'a', target_sha256: '0'.repeat(64), target: nested, actor: 'a', reason: 'r' })],
+  ])('of %s that is nested too deeply is a TypeError that names it', async (_function, argument, call) => {
+    const error = await (async () => call())().then(() => undefined, (thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error).toMatchObject({
+      message: expect.stringMatching(`^${argument} cannot be read as JSON: nested too deeply`),
+      code: 'ERR_INVALID_ARG_VALUE',
+    })
   })
 
   it('that holds a NUL is no path', () => {

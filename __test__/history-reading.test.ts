@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -129,6 +129,34 @@ describe('a stream', () => {
     streamDurableHistory(dir, reading)
     await streamDurableHistory(dir, reading).return(undefined)
     expect(open()).toBe(before)
+  })
+
+  it('that nobody goes on with leaves no file open once its iterator is collected', () => {
+    const script = `
+      const { appendDurableHistoryRecords, streamDurableHistory } = require('./index.js')
+      const { readdirSync } = require('node:fs')
+      const dir = process.argv[1]
+      const options = { max_record_bytes: 100, max_segment_bytes: 1000 }
+      const open = () => readdirSync('/proc/self/fd').length
+      appendDurableHistoryRecords(dir, [1, 2, 3], options)
+      ;(async () => {
+        const before = open()
+        const kept = streamDurableHistory(dir, options)
+        await kept.next()
+        const each = open() - before
+        for (let n = 0; n < 50; n++) await streamDurableHistory(dir, options).next()
+        for (let n = 0; n < 100 && open() > before + each; n++) {
+          gc()
+          await new Promise(setImmediate)
+        }
+        const left = open() - before - each
+        const rest = []
+        for await (const record of kept) rest.push(record)
+        console.log(JSON.stringify({ each, left, rest, end: open() - before }))
+      })()`
+    const root = fileURLToPath(new URL('..', import.meta.url))
+    const said = execFileSync(process.execPath, ['--expose-gc', '-e', script, scratch()], { cwd: root, encoding: 'utf8' })
+    expect(JSON.parse(said)).toEqual({ each: expect.toSatisfy((files: number) => files > 0), left: 0, rest: [2, 3], end: 0 })
   })
 
   it('goes on while timers are faked', async () => {

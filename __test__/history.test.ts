@@ -221,6 +221,19 @@ describe('an update', () => {
     expect(readCrashSafeJsonlFile(file, reading)).toEqual([0, 'more'])
   })
 
+  it('that is asynchronous is refused, and appends nothing', async () => {
+    const file = path.join(scratch(), 'x.jsonl')
+    const update = async () => ({ append: [1], result: 1 })
+    const refused = thrownBy(() => updateCrashSafeJsonlFile(file, reading, update as never))
+    expect(refused).toBeInstanceOf(TypeError)
+    expect(refused).toMatchObject({
+      code: 'ERR_INVALID_ARG_TYPE',
+      message: 'update() must be synchronous: nothing waits for the promise that it returned',
+    })
+    expect(readCrashSafeJsonlFile(file, reading)).toEqual([])
+    appendCrashSafeJsonlFile(file, 2, 64)
+  })
+
   it('that throws appends nothing and gives the lease back', () => {
     const file = path.join(scratch(), 'x.jsonl')
     appendCrashSafeJsonlFile(file, 1, 64)

@@ -274,6 +274,11 @@ describe('the functions', () => {
         message: 'stale lease workspace has mismatched authority',
       })
     }
+    expect(thrownBy(() => acquireNoClobberLease(scene.input({ validateStaleOwner: (async () => false) as never })))).toMatchObject({
+      name: 'TypeError',
+      message: 'validateStaleOwner() must be synchronous: nothing waits for the promise that it returned',
+    })
+    expect(scene.current().owner_id).toBe('planted')
     const lease = acquireNoClobberLease({
       ...probing(code('ESRCH')),
       validateStaleOwner: () => 'yes' as unknown as boolean,

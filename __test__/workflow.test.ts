@@ -243,6 +243,9 @@ describe('an audited recovery', () => {
     expect(() => beginWorkflowRecovery(root, { ...input, target_sha256: 'A'.repeat(64) })).toThrow(expect.objectContaining({ code: 'WORKFLOW_INPUT' }))
     expect(() => beginWorkflowRecovery(root, { ...input, reason: '' })).toThrow('workflow recovery reason must have 1 to 2000 characters')
     expect(() => beginWorkflowRecovery(root, { ...input, run_id: '../x' })).toThrow('invalid workflow run id "../x"')
+    for (const target of [() => 1, Symbol('s')]) {
+      expect(() => beginWorkflowRecovery(root, { ...input, target })).toThrow('input.target must be a value that JSON can hold')
+    }
     expect(() => beginWorkflowRecovery(root, {} as never)).toThrow('input.run_id must be a string, not undefined')
     expect(readdirSync(root)).toEqual([])
   })

@@ -43,7 +43,7 @@ export interface AcquireNoClobberLeaseInput {
   metadata?: Readonly<Record<string, string>>
   /** Milliseconds after which a holder whose process is dead may be replaced. */
   staleAfterMs: number
-  /** Whether a stale holder may be replaced; a falsy answer refuses. */
+  /** Whether a stale holder may be replaced; a falsy answer refuses, a promise is a `TypeError`. */
   validateStaleOwner?: (owner: NoClobberLeaseOwner) => boolean
   /** Milliseconds since the epoch. */
   now?: () => number

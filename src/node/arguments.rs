@@ -153,6 +153,16 @@ impl<'env> Argument<'env> {
         Ok(Members { object: self.value, given: true, name: Rc::new(self.name) })
     }
 
+    /// What a function of the caller's answered. A promise is refused where it would be taken for the answer.
+    pub(super) fn synchronous(self) -> Result<Self> {
+        if self.value.is_object() && self.value.get("then")?.is_function() {
+            let message =
+                format!("{} must be synchronous: nothing waits for the promise that it returned", self.name);
+            return Err(raise(self.scope(), Failure::WrongType(message)));
+        }
+        Ok(self)
+    }
+
     /// Options that may be left out as a whole.
     pub(super) fn options(self) -> Result<Members<'env>> {
         if self.value.is_undefined() {

@@ -24,11 +24,6 @@ use crate::javascript::json::{Object, Value};
 use crate::javascript::paths;
 use crate::lease::repair::Request;
 
-/// Compile what must be as it was when the addon was loaded.
-pub(super) fn capture(scope: Scope<'_>) -> Result<()> {
-    streaming::capture(scope)
-}
-
 /// Append a record to the history in a directory, which is created when it is missing. The active file is sealed into
 /// `segments/` first when it would grow past `max_segment_bytes`. When it returns, the record is synced.
 ///
@@ -133,7 +128,7 @@ pub(crate) fn append_crash_safe_jsonl_file<'env>(
 
 /// Read all records of a single file, let `update` decide what to append, append it, and return `result`; all under
 /// one lease. Throws as {@link appendDurableHistoryRecord} and {@link readCrashSafeJsonlFile} do; what `update` throws
-/// leaves the call unchanged, and nothing is appended.
+/// leaves the call unchanged, and nothing is appended. An `update` that returns a promise is a `TypeError`, likewise.
 #[napi(
     catch_unwind,
     ts_generic_types = "T, R",
@@ -217,7 +212,8 @@ pub(crate) fn read_crash_safe_jsonl_file<'env>(
 /// The records of the history in a directory, oldest first, in bounded memory: one record and one block of 64 KiB.
 ///
 /// Everything that was acknowledged when the first record was asked for comes, also when a segment is sealed
-/// meanwhile. The event loop turns between the blocks. Throws as {@link readDurableHistorySync} does.
+/// meanwhile. The event loop turns between the blocks. Its file is open until the last record, `return()` or a failure; of
+/// an iterator that nobody goes on with, until it is garbage. Throws as {@link readDurableHistorySync} does.
 #[napi(
     catch_unwind,
     ts_generic_types = "T",

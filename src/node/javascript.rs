@@ -4,7 +4,7 @@ use napi::bindgen_prelude::{Env, Result};
 use napi_derive::napi;
 
 use super::arguments::Argument;
-use super::objects::stringify_json;
+use super::objects::js_to_value;
 use super::value::Js;
 use crate::javascript::json::{self, Value};
 
@@ -25,10 +25,6 @@ pub(crate) fn stable_digest<'env>(_env: &'env Env, value: Js<'env>) -> Result<St
 }
 
 fn read(value: Js<'_>) -> Result<Value> {
-    let argument = Argument::new(value, "value");
-    let Some(text) = stringify_json(value)? else {
-        return Err(argument.wrong_type("a value that JSON can express"));
-    };
-    json::parse(text.as_bytes())
-        .map_err(|error| argument.wrong_value(&format!("cannot be read as JSON: {error}")))
+    let value = Argument::new(value, "value");
+    js_to_value(&value)?.ok_or_else(|| value.wrong_type("a value that JSON can express"))
 }

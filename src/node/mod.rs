@@ -41,6 +41,5 @@ pub(crate) fn load(exports: Object, env: Env) -> Result<()> {
     let scope = value::Scope::from(&env);
     instance::Instance::install(scope)?;
     objects::capture(scope)?;
-    history::capture(scope)?;
     servers::custody::share(value::Js::from_object(scope, &exports))
 }

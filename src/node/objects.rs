@@ -6,12 +6,14 @@
 
 use napi::Result;
 
+use super::arguments::Argument;
 use super::call::{rethrow, Callback};
 use super::instance::Instance;
 use super::value::{Js, Scope};
 use crate::javascript::json::{self, Value};
 
-/// A function of JavaScript, written here and compiled at its first use in each environment.
+/// A function of JavaScript, written here and compiled at its first use in each environment. Beside its arguments it
+/// knows what [`BUILT_IN`] captures, by these names.
 ///
 /// ```ignore
 /// const POINT: Factory = Factory("(x, y) => ({ x, y })");
@@ -20,25 +22,46 @@ pub(super) struct Factory(pub(super) &'static str);
 
 impl Factory {
     pub(super) fn call<'env>(&self, scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> {
-        let function = self.function(scope)?;
-        Callback::new(function, scope.undefined()?).call(arguments).map_err(|thrown| rethrow(scope, thrown))
+        call(self.function(scope)?, arguments)
     }
 
     /// The function itself, compiled now if it was not yet.
-    pub(super) fn function<'env>(&self, scope: Scope<'env>) -> Result<Js<'env>> {
-        Instance::of(scope)?.remembered(scope, self.0.as_ptr() as usize, || scope.run(self.0))
+    fn function<'env>(&self, scope: Scope<'env>) -> Result<Js<'env>> {
+        Instance::of(scope)?.remembered(scope, self.0.as_ptr() as usize, || {
+            call(scope.run(&format!("({NAMES}) => ({})", self.0))?, &[built_in(scope)?])
+        })
     }
 }
 
-/// Captured when the addon is loaded, so that later changes to the global `JSON` do not matter.
-const PARSE: Factory = Factory("JSON.parse");
-const STRINGIFY: Factory = Factory("JSON.stringify");
+/// What factories use of the runtime, captured when the addon is loaded: a factory may be compiled when a lease has
+/// been taken, and what has become of the globals by then must not matter.
+const BUILT_IN: &str = "({
+    parse: JSON.parse,
+    stringify: JSON.stringify,
+    dispose: Symbol.dispose,
+    Map,
+    Set,
+    Promise,
+    FinalizationRegistry,
+    later: typeof setImmediate === 'function' ? setImmediate : (go) => setTimeout(go, 0),
+})";
+const NAMES: &str = "{ parse, stringify, dispose, Map, Set, Promise, FinalizationRegistry, later }";
 
-/// Compile what must be as it was when the addon was loaded.
+const PARSE: Factory = Factory("parse");
+const STRINGIFY: Factory = Factory("stringify");
+
+/// Capture what must be as it was when the addon was loaded.
 pub(super) fn capture(scope: Scope<'_>) -> Result<()> {
-    PARSE.function(scope)?;
-    STRINGIFY.function(scope)?;
-    Ok(())
+    built_in(scope).map(drop)
+}
+
+fn built_in(scope: Scope<'_>) -> Result<Js<'_>> {
+    Instance::of(scope)?.remembered(scope, BUILT_IN.as_ptr() as usize, || scope.run(BUILT_IN))
+}
+
+fn call<'env>(function: Js<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> {
+    let scope = function.scope();
+    Callback::new(function, scope.undefined()?).call(arguments).map_err(|thrown| rethrow(scope, thrown))
 }
 
 /// `JSON.parse` as it was when the addon was loaded.
@@ -63,7 +86,8 @@ pub(super) fn stringify_json(value: Js<'_>) -> Result<Option<String>> {
 }
 
 /// A JavaScript value as the core's, as JSON has it; `None` where JSON has nothing (`undefined`, a function).
-pub(super) fn js_to_value(value: Js<'_>) -> Result<Option<Value>> {
-    let Some(text) = stringify_json(value)? else { return Ok(None) };
-    json::parse(text.as_bytes()).map(Some).map_err(|error| napi::Error::from_reason(error.to_string()))
+pub(super) fn js_to_value(given: &Argument<'_>) -> Result<Option<Value>> {
+    let Some(text) = stringify_json(given.value())? else { return Ok(None) };
+    let value = json::parse(text.as_bytes());
+    value.map(Some).map_err(|error| given.wrong_value(&format!("cannot be read as JSON: {error}")))
 }

@@ -166,7 +166,7 @@ pub(crate) fn normalize_repo_snapshot<'env>(env: &'env Env, snapshot: Js<'env>) 
 /// Whether a value has the shape of a snapshot.
 #[napi(catch_unwind, ts_args_type = "value: unknown", ts_return_type = "value is WorkflowRepoSnapshot")]
 pub(crate) fn is_repo_snapshot<'env>(env: &'env Env, value: Js<'env>) -> Result<bool> {
-    match js_to_value(value) {
+    match js_to_value(&Argument::new(value, "value")) {
         Ok(value) => Ok(value.is_some_and(|value| snapshot::is_snapshot(&value))),
         // What JSON cannot hold is no snapshot; taking the exception is what clears it.
         Err(_) => Scope::from(env).take_exception().map(|_| false),
@@ -223,7 +223,7 @@ fn run_id(scope: Scope<'_>, run_id: Argument<'_>) -> Result<RunId> {
 }
 
 fn snapshot(snapshot: Argument<'_>) -> Result<Value> {
-    match js_to_value(snapshot.value())? {
+    match js_to_value(&snapshot)? {
         Some(value @ Value::Object(_)) => Ok(value),
         _ => Err(snapshot.wrong_type("an object")),
     }

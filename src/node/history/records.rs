@@ -38,7 +38,7 @@ pub(super) fn decide<'env>(
     let records = rest(scope, host, reader).map_err(thrown)?;
     let decision = update.call(&[records])?;
     let read = || {
-        let members = Argument::new(decision, "update()").object()?;
+        let members = Argument::new(decision, "update()").synchronous()?.object()?;
         let append = members.optional("append", |records| records.array(json))?;
         Ok(Decision {
             append: append.unwrap_or_default(),

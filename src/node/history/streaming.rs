@@ -20,33 +20,34 @@ use crate::node::value::{Js, Scope};
 const BLOCK: usize = 64 * 1024;
 
 /// The event loop turns after each block; a generator alone would only let promises go on. A stream that is left
-/// early, or that fails, is closed by `finally`; one that was never begun has nothing open.
+/// early, or that fails, is closed by `finally`; one that was never begun has nothing open. One that nobody goes on
+/// with is closed when the garbage collector takes its generator, which no `finally` of it hears of.
 const STREAM: Factory = Factory(
     "(() => {
-        const { parse } = JSON
-        const later = typeof setImmediate === 'function' ? setImmediate : (go) => setTimeout(go, 0)
         const turn = () => new Promise((resolve) => later(resolve))
-        return async function* (open, next, close, objectDir, options) {
-            const stream = open(objectDir, options)
-            try {
-                for (let text = next(stream); text !== undefined; text = next(stream)) {
-                    yield* parse(text)
-                    await turn()
+        const abandoned = new FinalizationRegistry((shut) => shut())
+        return (open, next, close, objectDir, options) => {
+            let stream
+            const shut = () => { if (stream !== undefined) close(stream) }
+            const records = (async function* () {
+                stream = open(objectDir, options)
+                try {
+                    for (let text = next(stream); text !== undefined; text = next(stream)) {
+                        yield* parse(text)
+                        await turn()
+                    }
+                } finally {
+                    shut()
                 }
-            } finally {
-                close(stream)
-            }
+            })()
+            abandoned.register(records, shut)
+            return records
         }
     })()",
 );
 
 /// What was read of the caller's options when the stream was made.
 const LIMITS: Factory = Factory("(max_record_bytes, max_records) => ({ max_record_bytes, max_records })");
-
-/// Compile it while the runtime's timers are its own.
-pub(super) fn capture(scope: Scope<'_>) -> Result<()> {
-    STREAM.function(scope).map(drop)
-}
 
 /// Check everything now; nothing is opened before the first record is asked for.
 pub(super) fn stream<'env>(scope: Scope<'env>, object_dir: Js<'env>, options: Js<'env>) -> Result<Js<'env>> {

@@ -27,8 +27,6 @@ pub(super) struct Handles {
 /// Two literals, so that a lease that recovered nobody has no such member.
 const HANDLE: Factory = Factory(
     "(() => {
-        const { parse } = JSON
-        const { dispose } = Symbol
         const make = (release, number, owner) => ({ owner: parse(owner), release() { release(number) } })
         const makeRecovered = (release, number, owner, recovered) =>
             ({ owner: parse(owner), recovered_owner: parse(recovered), release() { release(number) } })

@@ -145,7 +145,10 @@ impl Hooks for Functions<'_> {
     fn validate_stale_owner(&self, owner: &Owner) -> std::result::Result<Option<bool>, Thrown> {
         let Some(validate) = &self.validate_stale_owner else { return Ok(None) };
         let owner = self.value(value_to_js(self.scope, &owner.value))?;
-        self.call(validate, Some(owner)).map(|answer| Some(answer.is_truthy()))
+        let answer = self.call(validate, Some(owner))?;
+        // A promise is true, whatever it promises.
+        let answer = Argument::new(answer, "validateStaleOwner()").synchronous();
+        Ok(Some(answer.map_err(|error| thrown_by(self.scope, error))?.value().is_truthy()))
     }
 
     fn on_lease_directory_create(&self) -> std::result::Result<bool, Thrown> {

@@ -99,7 +99,7 @@ pub(super) fn owner(owner: Argument<'_>) -> Result<Owner> {
 
 /// A record as the caller holds it.
 pub(super) fn record(record: Argument<'_>) -> Result<ServerRecord> {
-    match js_to_value(record.value())? {
+    match js_to_value(&record)? {
         Some(Value::Object(object)) => Ok(ServerRecord::given(object)),
         _ => Err(record.wrong_type("an object")),
     }

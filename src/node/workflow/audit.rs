@@ -15,21 +15,18 @@ use crate::node::value::{Js, Scope};
 use crate::workflow::audit::{self, Audit, Request};
 
 const RECOVERY: Factory = Factory(
-    "(() => {
-        const { parse } = JSON
-        return (assert, complete, ...audit) => {
-            let completed = false
-            return {
-                intent: parse(audit[1]),
-                assertCurrent() { assert(...audit) },
-                complete() {
-                    if (completed) return
-                    complete(...audit)
-                    completed = true
-                },
-            }
+    "(assert, complete, ...audit) => {
+        let completed = false
+        return {
+            intent: parse(audit[1]),
+            assertCurrent() { assert(...audit) },
+            complete() {
+                if (completed) return
+                complete(...audit)
+                completed = true
+            },
         }
-    })()",
+    }",
 );
 
 pub(super) fn begin<'env>(scope: Scope<'env>, coord_root: Js<'env>, input: Js<'env>) -> Result<Js<'env>> {
@@ -38,16 +35,11 @@ pub(super) fn begin<'env>(scope: Scope<'env>, coord_root: Js<'env>, input: Js<'e
         input.required("run_id", |run_id| Run::of(scope, Argument::new(coord_root, "coordRoot"), run_id))?;
     let action = input.required("action", Argument::string)?;
     let target_sha256 = input.required("target_sha256", Argument::string)?;
-    let target = input.optional("target", |target| js_to_value(target.value()))?.flatten();
+    let target = input.optional("target", json)?.unwrap_or(Value::Null);
     let actor = input.required("actor", Argument::string)?;
     let reason = input.required("reason", Argument::string)?;
-    let request = Request {
-        action: &action,
-        target_sha256: &target_sha256,
-        target: target.unwrap_or(Value::Null),
-        actor: &actor,
-        reason: &reason,
-    };
+    let request =
+        Request { action: &action, target_sha256: &target_sha256, target, actor: &actor, reason: &reason };
     let sharing = run.sharing()?;
     let begun = done(scope, audit::begin(&run.host, &run.coord_root, &run.id, &request, sharing))?;
     RECOVERY.call(
@@ -60,6 +52,11 @@ pub(super) fn begin<'env>(scope: Scope<'env>, coord_root: Js<'env>, input: Js<'e
             scope.boolean(begun.sharing == Sharing::Group)?,
         ],
     )
+}
+
+/// What JSON can hold. Evidence that it cannot is refused, not left out.
+fn json(target: Argument<'_>) -> Result<Value> {
+    js_to_value(&target)?.ok_or_else(|| target.wrong_type("a value that JSON can hold"))
 }
 
 /// JavaScript's `assert(path, text, isShared)`.
