@@ -8,10 +8,17 @@ mod proof;
 use harnery_native::sim::explore::{Bounds, Report};
 use harnery_native::sim::lease::{start_states, Group, StartState};
 
-use proof::{effort, row};
+use proof::{effort, found, row};
 
-/// Explore from these start states, each up to so many states, and say what was seen.
+/// Explore from these start states, each up to so many states, and tell the table.
 fn explore(group: &Group, states: usize, which: impl Fn(&StartState) -> bool) -> Report {
+    let (report, explored) = search(group, states, which);
+    row(&format!("lease, {}", group.who), explored, report.violations());
+    report
+}
+
+/// Explore, and say in words what was gone through.
+fn search(group: &Group, states: usize, which: impl Fn(&StartState) -> bool) -> (Report, String) {
     let mut total = Report { complete: true, ..Report::default() };
     let starts: Vec<_> = start_states().into_iter().filter(which).collect();
     for start in &starts {
@@ -20,15 +27,13 @@ fn explore(group: &Group, states: usize, which: impl Fn(&StartState) -> bool) ->
     let held_up = group.rules.preemptions.map_or("any number".to_owned(), |count| count.to_string());
     let bound = if total.complete { "all".to_owned() } else { format!("at most {states} a start state") };
     let explored = format!(
-        "{} states from {} start states, {held_up} of preemptions, {} kills ({bound})",
+        "{} states from {} start states, {held_up} preemptions, {} kills ({bound})",
         total.states,
         starts.len(),
         group.rules.kills
     );
-    let fresh = if group.fresh_typescript { ", then a fresh T" } else { "" };
-    row(&format!("lease, {}{fresh}", group.who), explored, total.violations());
-    println!("{total}");
-    total
+    println!("{explored}: {total}");
+    (total, explored)
 }
 
 /// No bound but the group's own.
@@ -126,8 +131,14 @@ fn four_and_five_contenders_keep_every_promise_in_runs_by_chance() {
 #[test]
 fn typescript_contenders_wedge_the_lease_for_each_other_and_a_native_one_gets_through() {
     let group = Group::new("TT").kills(1).fresh_typescript();
-    let report = explore(&group, ALL, |start| start.name == "dead holder");
+    let (report, explored) = search(&group, ALL, |start| start.name == "dead holder");
     // V2: a claimant is killed between linking the pin and checking it.
     let stuck = "stuck: a fresh typescript ends: recovery pin is corrupt before its claim ";
     assert_eq!(report.findings.keys().collect::<Vec<_>>(), [stuck], "{report}");
+    found(
+        "V2, the TypeScript's own steps",
+        format!("TT, {explored}"),
+        stuck,
+        report.findings[stuck].trace.len(),
+    );
 }
