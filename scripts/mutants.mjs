@@ -67,9 +67,13 @@ function makeCopy() {
   for (const name of ['Cargo.toml', 'Cargo.lock', 'build.rs', 'src', 'tests']) {
     cpSync(path.join(root, name), path.join(copy, name), { recursive: true, preserveTimestamps: true })
   }
+  // Under a name of its own, or cargo would take what is compiled of the one for the other.
+  const named = 'name = "harnery-native"'
+  change('Cargo.lock', (text) => text.replace(named, 'name = "harnery-native-mutants"'))
   change('Cargo.toml', (text) => {
-    const alone = text.replace('[package]', '[package]\nautotests = false')
-    return `${alone}\n[[test]]\nname = "mutants"\npath = "tests/mutants/root.rs"\n`
+    const renamed = text.replace(named, 'name = "harnery-native-mutants"\nautotests = false')
+    const library = renamed.replace('[lib]', '[lib]\nname = "harnery_native"')
+    return `${library}\n[[test]]\nname = "mutants"\npath = "tests/mutants/root.rs"\n`
   })
   change('src/lib.rs', (text) => text + switchboard())
   for (const source of new Set(mutations.flatMap(({ hunks }) => hunks.map((hunk) => hunk.source)))) {

@@ -63,3 +63,19 @@ fn a_native_and_a_typescript_contender_recover_every_disk_that_they_can_leave() 
 fn a_boot_with_a_wrong_clock_knows_that_the_holders_of_an_earlier_boot_are_gone() {
     cut(&Group::new("NN").preemptions(1), &["nothing"], &mut PowerCheck::new(limit()).and_a_wrong_clock());
 }
+
+#[test]
+fn a_typescript_contender_gets_the_lease_from_every_disk_that_natives_can_leave() {
+    // What one of its own kind left in the lease before stops it, and is cleared away by a native one only.
+    let stops_it = [
+        "empty recovery",
+        "empty recovery, dead holder",
+        "recovery with only a pin",
+        "claim with a strange pin",
+    ];
+    let starts: Vec<_> = start_states().iter().map(|start| start.name).collect();
+    let starts: Vec<_> = starts.into_iter().filter(|name| !stops_it.contains(name)).collect();
+    cut(&Group::new("N"), &starts, &mut PowerCheck::new(limit()).and_for_typescript());
+    let starts = ["nothing", "dead holder", "claim, current removed"];
+    cut(&Group::new("NN").preemptions(1), &starts, &mut PowerCheck::new(limit()).and_for_typescript());
+}

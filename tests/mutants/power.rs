@@ -3,18 +3,18 @@
 use harnery_native::mutant;
 use harnery_native::sim::lease::{Group, PowerCheck};
 
-use crate::finding::{start, tell, FIRST};
+use crate::finding::{start, tell, Only, FIRST};
 
 /// How many disks are mounted for one moment, at most.
 const LIMIT: usize = 256;
 
 fn finds(mutation: &'static str, from: &str, finding: &str) {
     let (group, start) = (Group::new("N"), start(from));
-    let mut check = PowerCheck::new(LIMIT);
+    let mut check = Only(PowerCheck::new(LIMIT).and_for_typescript(), finding);
     let report = mutant::with(mutation, || group.cut_power(&start, FIRST, &mut check));
-    let explored = format!("N from {from}, {} states, {} disks", report.states, check.images);
+    let explored = format!("N from {from}, {} states, {} disks", report.states, check.0.images);
     tell(mutation, &explored, &report, finding);
-    let without = group.cut_power(&start, FIRST, &mut PowerCheck::new(LIMIT));
+    let without = group.cut_power(&start, FIRST, &mut PowerCheck::new(LIMIT).and_for_typescript());
     assert!(without.findings.is_empty(), "without {mutation}: {without}");
 }
 
@@ -30,4 +30,10 @@ fn not_synced_before_it_is_published_a_claim_is_torn() {
     let stuck = "after a power cut stuck: a fresh native ends: \
                  failed LEASE_CORRUPT lease scope recovery at /lease/recovery has no valid claim.json";
     finds("sync left out: the text of a claim", "dead holder without its owner file", stuck);
+}
+
+#[test]
+fn with_its_directory_not_synced_a_claim_may_be_empty_and_a_typescript_contender_does_not_get_past_it() {
+    let stuck = "after a power cut stuck: a fresh typescript ends: ENOENT at stat before its claim ";
+    finds("sync left out: a claim's directory", "dead holder", stuck);
 }

@@ -22,6 +22,13 @@ fn emptied_under_its_public_name_a_claim_is_left_where_no_typescript_contender_g
 }
 
 #[test]
+fn cleared_away_unjudged_a_claim_is_taken_from_a_live_claimant() {
+    let group = Group::new("NT").kills(0).coarse();
+    let mutation = "a claim is cleared away whether or not its claimant lives";
+    finds(mutation, &group, "dead holder", "native removes a live typescript's claim");
+}
+
+#[test]
 fn put_back_a_native_claim_stays_where_nobody_retires_it() {
     let group = Group::new("NN").kills(0).coarse();
     let mutation = "a claim that was taken away is put back, whosever it is";

@@ -84,7 +84,7 @@ pub(super) fn let_loose(world: World) -> Option<String> {
 }
 
 /// Why a fresh contender does not get the lease, if it does not.
-fn stuck(program: &dyn Program, machine: &Machine, name: &str) -> Option<String> {
+pub(super) fn stuck(program: &dyn Program, machine: &Machine, name: &str) -> Option<String> {
     let seat = machine.start(99);
     let Ending { outcome, fault } = program.run(&Stage::new(&seat.host(), &|_| {}));
     let stuck = !outcome.ends_with("released");
@@ -172,12 +172,13 @@ impl LeaseCheck {
     /// it is read, or the claim before it is renamed. Nor is what becomes of a claim that a native took for the dead
     /// one that it had judged (the one case that the protocol leaves open): its directory and its pin have gone.
     fn only_a_native_can_cause(&self, who: u8, outcome: &str) -> bool {
+        // What it clears away, and the owner files that it removes, are its own to remove.
+        const NEVER: [&str; 3] = ["ENOENT at unlink", "ENOENT at rmdir", "ENOENT at stat of an owner file"];
         let alone = self.typescript.iter().filter(|typescript| **typescript).count() == 1;
         if !alone || !self.typescript[usize::from(who)] || self.calls_fail {
             return false;
         }
-        // What it clears away, and the owner files that it removes, are its own to remove.
-        ["ENOENT at unlink", "ENOENT at rmdir", "ENOENT at stat of an owner file"].iter().any(|failed| outcome.starts_with(failed))
+        NEVER.iter().any(|failed| outcome.starts_with(failed))
             // With more natives a whole holder's life may fall between one's looks and its link.
             || self.typescript.len() == 2 && outcome == "EEXIST at link after its claim"
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use nix::errno::Errno;
 
-use super::{contender, LeaseCheck, Native, PowerCheck, StartState, TypeScript};
+use super::{contender, LeaseCheck, Native, StartState, TypeScript};
 use crate::lease::Durability;
 use crate::sim::explore::{Bounds, Check, Contender, Grain, Leg, Report, Rules, Search};
 use crate::sim::Numbering;
@@ -105,7 +105,7 @@ impl Group {
     }
 
     /// All that can happen from a start state, within bounds, with the power cut at every moment.
-    pub fn cut_power(&self, start: &StartState, bounds: Bounds, check: &mut PowerCheck) -> Report {
+    pub fn cut_power(&self, start: &StartState, bounds: Bounds, check: &mut dyn Check) -> Report {
         let mut start = start.clone();
         start.world.disk.track_durability();
         self.explore_by(&start, bounds, check)

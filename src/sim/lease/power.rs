@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::check::let_loose;
+use super::check::{let_loose, stuck};
+use super::TypeScript;
 use crate::sim::disk::fingerprint_of;
 use crate::sim::explore::{Check, Moment, State};
-use crate::sim::{World, START_MS};
+use crate::sim::{Machine, World, START_MS};
 
 /// Cuts the power in every state, and tries every disk that can be left.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct PowerCheck {
     /// Whether the next boot may also begin with a clock that is a day behind. Only owners with a witness are known to
     /// be of an earlier boot then.
     wrong_clock: bool,
+    /// Whether a TypeScript contender must get the lease, too.
+    fresh_typescript: bool,
     cut: HashSet<u128>,
     tried: HashSet<u128>,
     /// How many disks were left, over all states that differ in what is safe.
@@ -28,6 +31,7 @@ impl PowerCheck {
         PowerCheck {
             limit,
             wrong_clock: false,
+            fresh_typescript: false,
             cut: HashSet::new(),
             tried: HashSet::new(),
             images: 0,
@@ -38,6 +42,12 @@ impl PowerCheck {
     /// Let the next boot begin with a wrong clock, too.
     pub fn and_a_wrong_clock(mut self) -> Self {
         self.wrong_clock = true;
+        self
+    }
+
+    /// A TypeScript contender of the next boot must get the lease, too.
+    pub fn and_for_typescript(mut self) -> Self {
+        self.fresh_typescript = true;
         self
     }
 
@@ -65,6 +75,10 @@ impl PowerCheck {
                 found.extend(
                     let_loose(behind).map(|why| format!("after a power cut, the clock behind, {why}")),
                 );
+            }
+            if self.fresh_typescript {
+                let typescript = stuck(&TypeScript, &Machine::with(world.clone()), "typescript");
+                found.extend(typescript.map(|why| format!("after a power cut {why}")));
             }
             found.extend(let_loose(world).map(|why| format!("after a power cut {why}")));
         }
