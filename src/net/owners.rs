@@ -136,6 +136,8 @@ fn sockets(
             Ok((target, _)) => target,
             // Closed meanwhile.
             Err(Errno::NOENT) => continue,
+            // A path of more than a page, which the kernel does not spell out: a file's, and no socket's.
+            Err(Errno::NAMETOOLONG) => continue,
             Err(errno) => return Err(errno),
         };
         let inode = target.strip_prefix(b"socket:[").and_then(|rest| number(rest.strip_suffix(b"]")?));

@@ -1,9 +1,13 @@
 //! Who holds a listening socket.
 
+use std::fs::File;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use harnery_native::net::kernel::Kernel;
 use harnery_native::net::{ScanSupport, Sockets};
+use rustix::fs::{mkdirat, openat, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::stage::*;
 
@@ -72,6 +76,30 @@ fn owners_are_found_behind_many_descriptors() {
     let listener = listener("127.0.0.1:0");
     assert_eq!(pids(&listeners_on(port(&listener))[0]), [me()]);
     drop(many);
+}
+
+#[test]
+fn a_descriptor_whose_path_is_too_long_to_spell_out_hides_no_owner() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let mut deepest = File::open(folder.path()).unwrap().into();
+    for _ in 0..20 {
+        deepest = deeper(&deepest);
+    }
+    let number = format!("/proc/self/fd/{}", deepest.as_raw_fd());
+    assert_eq!(
+        std::fs::read_link(number).unwrap_err().raw_os_error(),
+        Some(Errno::NAMETOOLONG.raw_os_error())
+    );
+    let listener = listener("127.0.0.1:0");
+    assert_eq!(pids(&listeners_on(port(&listener))[0]), [me()]);
+}
+
+/// A directory in this one, with a name as long as names may be.
+fn deeper(directory: &OwnedFd) -> OwnedFd {
+    let name = "d".repeat(255);
+    mkdirat(directory, &name, Mode::RWXU).unwrap();
+    openat(directory, &name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
 }
 
 #[test]
