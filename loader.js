@@ -1,7 +1,13 @@
 // Finds and loads the binary for this machine: beside this file in a checkout, else the platform's own package.
+//
+// This file and index.js are in the syntax of Node 12, so that an old Node gets the sentence and no SyntaxError.
 'use strict'
 
-const { closeSync, fstatSync, openSync, readFileSync, readSync } = require('node:fs')
+const { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } = require('fs')
+const { engines, version } = require('./package.json')
+
+const here = platform()
+module.exports = load()
 
 /** The name of this machine's platform, as the packages are named. */
 function platform() {
@@ -9,28 +15,47 @@ function platform() {
   return os === 'linux' ? `${os}-${arch}-${isMusl() ? 'musl' : 'gnu'}` : `${os}-${arch}`
 }
 
-/** musl's `ldd` is a script that names it; glibc's names glibc. Where neither is there, the runtime's report tells. */
+/** Where musl's loader is, musl may be there beside glibc; then `ldd` tells, which is a script of musl's that names it. */
 function isMusl() {
+  const arch = { x64: 'x86_64', arm64: 'aarch64' }[process.arch]
+  if (!existsSync(`/lib/ld-musl-${arch}.so.1`)) return false
   try {
     return readFileSync('/usr/bin/ldd', 'latin1').includes('musl')
-  } catch {
-    return process.report?.getReport?.().header?.glibcVersionRuntime === undefined
+  } catch (_) {
+    return process.report !== undefined && process.report.getReport().header.glibcVersionRuntime === undefined
   }
 }
 
 function load() {
-  const here = platform()
-  const reasons = []
-  for (const name of [`./harnery-native.${here}.node`, `harnery-native-${here}`]) {
-    try {
-      const file = require.resolve(name)
-      if (process.platform === 'linux') checkWhole(file)
-      return require(file)
-    } catch (error) {
-      reasons.push(error)
-    }
+  checkNode()
+  const beside = `${__dirname}/harnery-native.${here}.node`
+  try {
+    if (existsSync(beside)) return loadFile(beside)
+    const name = `harnery-native-${here}`
+    const file = require.resolve(name)
+    checkVersion(name)
+    return loadFile(file)
+  } catch (error) {
+    throw unsupported(error)
   }
-  throw unsupported(here, reasons)
+}
+
+function loadFile(file) {
+  if (process.platform === 'linux') checkWhole(file)
+  return require(file)
+}
+
+/** Bun and Deno say which Node they stand for. */
+function checkNode() {
+  const oldest = Number(/\d+/.exec(engines.node)[0])
+  if (Number(process.versions.node.split('.')[0]) >= oldest) return
+  throw refusal(`harnery-native needs Node ${oldest} or later, and this is Node ${process.versions.node}. Run it with a newer Node.`)
+}
+
+/** The packages fit together only in one version; a lock file that was edited by hand can mix them. */
+function checkVersion(name) {
+  const found = require(`${name}/package.json`).version
+  if (found !== version) throw new Error(`${name} has version ${found}, and harnery-native has ${version}`)
 }
 
 /** A file that was cut off while it was copied is mapped all the same, and ends the process once a missing page is touched. */
@@ -38,30 +63,42 @@ function checkWhole(file) {
   const header = Buffer.alloc(64)
   const fd = openSync(file, 'r')
   const { size } = fstatSync(fd)
-  readSync(fd, header)
+  readSync(fd, header, 0, header.length, 0)
   closeSync(fd)
+  if (header.toString('latin1', 0, 4) !== '\x7fELF') throw new Error(`${file} is no binary for Linux`)
   // An ELF file ends with its section headers: where they start, how large each is, how many there are.
   const end = Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60)
   if (size < end) throw new Error(`${file} is damaged: it has ${size} bytes, of at least ${end}`)
 }
 
-function unsupported(here, reasons) {
+function unsupported(error) {
   const supported = require('./platforms.json')
   // A binary that is there and does not load is the answer; one that is not there is not.
-  const broken = reasons.find((reason) => reason?.code !== 'MODULE_NOT_FOUND')
-  const list = Object.entries(supported).map(([name, { text }]) => `${name} (${text})`).join(', ')
-  const why = broken
-    ? `The binary of harnery-native for ${here} could not be loaded: ${broken.message}.`
-    : here in supported
-      ? `The package harnery-native-${here}, which holds the binary for this platform, is not installed.`
-      : `harnery-native has no binary for ${here}.`
-  const remedy = here in supported
-    ? `Install harnery-native-${here} in the version of harnery-native (an install that leaves out optional dependencies, or a node_modules made on another platform, lacks it).`
-    : 'Build it from a checkout with Rust (npm run build).'
-  const error = new Error(`${why} ${remedy} Supported: ${list}.`, { cause: broken ?? reasons.at(-1) })
+  const broken = error.code !== 'MODULE_NOT_FOUND' && error
+  const list = Object.keys(supported).map((name) => `${name} (${supported[name].text})`).join(', ')
+  return refusal(`${why(broken, here in supported)} Supported: ${list}.`, error)
+}
+
+/** What is the matter, and what to do. */
+function why(broken, isSupported) {
+  const binary = `harnery-native-${here}`
+  if (broken) {
+    return `The binary of harnery-native for ${here} could not be loaded: ${firstLine(broken.message)}. Install ${binary}@${version} again.`
+  }
+  if (isSupported) {
+    return `The package ${binary}, which holds the binary for this platform, is not installed. Install ${binary}@${version} (an install that leaves out optional dependencies, or a node_modules made on another platform, lacks it).`
+  }
+  const remedy = ['linux', 'darwin'].includes(process.platform) ? 'Build it from a checkout with Rust (npm run build).' : 'It runs on Linux and macOS.'
+  return `harnery-native has no binary for ${here}. ${remedy}`
+}
+
+function firstLine(text) {
+  return text.split('\n')[0].replace(/\.$/, '')
+}
+
+function refusal(message, cause) {
+  const error = new Error(message, { cause })
   error.code = 'ERR_HARNERY_NATIVE_PLATFORM'
   error.platform = here
   return error
 }
-
-module.exports = load()

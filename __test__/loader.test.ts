@@ -10,7 +10,7 @@ const binary = 'harnery-native.linux-x64-gnu.node'
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'loader-'))
-  for (const name of ['index.js', 'loader.js', 'platforms.json']) copyFileSync(name, path.join(folder, name))
+  for (const name of ['index.js', 'loader.js', 'package.json', 'platforms.json']) copyFileSync(name, path.join(folder, name))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

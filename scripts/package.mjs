@@ -1,18 +1,18 @@
 // npm run package [-- --artifacts DIR [--all]]: everything that is published, as tarballs in dist/.
 //
-// Without --artifacts the binary of this machine is built, against an old glibc, and it alone is packed. With it, each
-// harnery-native.<platform>.node in DIR gets its package; --all: every platform must be there. The root package names
-// exactly the platforms that were packed.
+// Without --artifacts every binary that this machine can build is built and packed, and of the others it is said why
+// they cannot. With it, each harnery-native.<platform>.node in DIR gets its package; --all: every platform must be
+// there. The root package names exactly the platforms that were packed.
 
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { binaryOf, buildPlatform, platforms, whyNot } from './build-platform.mjs'
 import { checkBinary } from './check-binary.mjs'
-import { fail, installPackages, root, run, say } from './prepare.mjs'
+import { fail, root, run, say } from './prepare.mjs'
 
 const { values } = parseArgs({ options: { artifacts: { type: 'string' }, all: { type: 'boolean' } } })
-const platforms = JSON.parse(readFileSync(path.join(root, 'platforms.json'), 'utf8'))
 const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
 const dist = path.join(root, 'dist')
 
@@ -26,27 +26,13 @@ if (packed.length === 0) fail(`${artifacts} holds no harnery-native.<platform>.n
 for (const name of packed) pack(platformPackage(name))
 pack(rootPackage(packed))
 say(`In dist/: ${readdirSync(dist).filter((name) => name.endsWith('.tgz')).join(', ')}`)
+for (const name of missing) console.log(`  not ${name}: ${values.artifacts ? `${artifacts} has no ${binaryOf(name)}` : whyNot(name)}`)
 
-function binaryOf(platform) {
-  return `harnery-native.${platform}.node`
-}
-
-/** Build for this machine, so that every Linux since glibc 2.17 loads it. */
+/** Build what can be built here; answers the folder of the binaries. */
 function buildHere() {
-  installPackages()
-  const here = Object.keys(platforms).find((name) => {
-    const { os, cpu, libc } = platforms[name]
-    return os === process.platform && cpu === process.arch && (os !== 'linux' || libc === 'glibc')
-  })
-  if (!here) fail(`${process.platform}-${process.arch} is not among the supported platforms`)
   const into = path.join(dist, 'artifacts')
   mkdirSync(into)
-  const napi = path.join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
-  const target = platforms[here].target
-  const args = [napi, 'build', '--platform', '--release', '--target', target, '--output-dir', into, '--no-js']
-  if (process.platform === 'linux') args.push('--use-napi-cross')
-  say(`Building the release binary for ${here}`)
-  run(process.execPath, args, { what: 'the release build' })
+  for (const name of Object.keys(platforms).filter((name) => !whyNot(name))) buildPlatform(name, into)
   return into
 }
 
@@ -78,8 +64,14 @@ function rootPackage(packed) {
 
 /** No scripts, no development dependencies: an install runs nothing. */
 function shared(name) {
-  const { version, description, license, repository, engines } = manifest
-  return { name, version, description, license, repository, engines }
+  const { version, description, license, engines } = manifest
+  return { name, version, description, license, repository: repository(), engines }
+}
+
+/** Provenance wants to know where the packages come from: in a workflow, the repository that it runs in. */
+function repository() {
+  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env
+  return GITHUB_REPOSITORY && { type: 'git', url: `git+${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}.git` }
 }
 
 function writeManifest(folder, content) {

@@ -21,6 +21,6 @@ export function expectWorks(at, program = process.execPath, ...before) {
 }
 
 /** A worker thread and the main thread, both with the addon. */
-export function expectWorksInWorker(at, program = process.execPath) {
-  assert.deepEqual(JSON.parse(expectRun(program, ['worker.cjs'], { cwd: at })), { same: true })
+export function expectWorksInWorker(at, program = process.execPath, ...before) {
+  assert.deepEqual(JSON.parse(expectRun(program, [...before, 'worker.cjs'], { cwd: at })), { same: true })
 }

@@ -1,47 +1,64 @@
 // From the tarballs, in empty folders, without a network and without Rust.
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 
 import { consumer, expectWorks, expectWorksInWorker } from './consumer.mjs'
-import { expectRun, folder, tarballs, version } from './world.mjs'
+import { environment, expectRun, folder, root, row, tarballsHere, versionOf } from './world.mjs'
+
+test('there is no Rust on the PATH of all this', () => {
+  for (const program of ['cargo', 'rustc', 'cc']) {
+    const found = spawnSync('sh', ['-c', `command -v ${program}`], { env: environment(), encoding: 'utf8' }).stdout
+    assert.equal(found, '', program)
+  }
+})
 
 test('npm installs both tarballs offline, in an empty folder, and Node uses them', () => {
   const at = consumer('offline')
-  expectRun('npm', ['install', '--offline', ...tarballs(), '--loglevel=error'], { cwd: at })
+  const { main, platform } = tarballsHere()
+  expectRun('npm', ['install', '--offline', platform, main, '--loglevel=error'], { cwd: at })
   expectWorks(at)
   expectWorksInWorker(at)
+  row('npm, tarballs, offline', versionOf('npm', 'npm'))
+  row('Node that runs the tests', `Node ${process.versions.node}`)
 })
 
 test('no package has an install script', () => {
-  for (const name of readdirSync(path.join(folder('offline'), 'node_modules')).filter((name) => name.startsWith('harnery-native'))) {
+  const packages = readdirSync(path.join(folder('offline'), 'node_modules')).filter((name) => name.startsWith('harnery-native'))
+  assert.equal(packages.length, 2)
+  for (const name of packages) {
     const { scripts } = JSON.parse(readFileSync(path.join(folder('offline'), 'node_modules', name, 'package.json'), 'utf8'))
     assert.equal(scripts, undefined, name)
   }
 })
 
-test('without the platform package there is one clear error that does not blame npm', () => {
-  const at = consumer('missing')
-  const main = tarballs().filter((name) => name.endsWith(`harnery-native-${version}.tgz`))
-  expectRun('npm', ['install', '--offline', '--omit=optional', ...main, '--loglevel=error'], { cwd: at })
-  const probe = "try { require('harnery-native') } catch (e) { console.log(JSON.stringify({ code: e.code, message: e.message })) }"
-  const { code, message } = JSON.parse(expectRun(process.execPath, ['-e', probe], { cwd: at }))
-  assert.equal(code, 'ERR_HARNERY_NATIVE_PLATFORM')
-  assert.match(message, /harnery-native-[a-z0-9-]+, which holds the binary for this platform, is not installed/)
-  assert.match(message, /Supported: .*darwin-arm64/)
-  assert.doesNotMatch(message, /npm has a bug|npm i\b/)
+test('the exports are those of the committed list', () => {
+  const list = readFileSync(path.join(root, '__test__', 'exports.txt'), 'utf8').split('\n').filter(Boolean)
+  const wanted = list.map((line) => line.split(':')[0]).filter((name) => !name.includes('.'))
+  const groups = list.map((line) => line.split(/[.:]/)[0])
+  const named = "import * as all from 'harnery-native'; console.log(JSON.stringify(Object.keys(all)))"
+  const found = JSON.parse(expectRun(process.execPath, ['--input-type=module', '-e', named], { cwd: folder('offline') }))
+  const exported = found.filter((name) => name !== 'default' && name !== 'module.exports').sort()
+  assert.deepEqual(exported, [...new Set([...wanted, ...groups])].sort())
 })
 
-test('on a platform without a binary the error names it', () => {
-  const probe = "Object.defineProperty(process, 'arch', { value: 'riscv64' }); try { require('harnery-native') } catch (e) { console.log(JSON.stringify({ code: e.code, message: e.message })) }"
-  const { code, message } = JSON.parse(expectRun(process.execPath, ['-e', probe], { cwd: folder('offline') }))
-  assert.equal(code, 'ERR_HARNERY_NATIVE_PLATFORM')
-  assert.match(message, /has no binary for [a-z]+-riscv64/)
+test('every module of the harness\'s layout loads by its path', () => {
+  const { exports } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+  assert.ok('./compat/*' in exports)
+  const layout = Object.keys(JSON.parse(readFileSync(path.join(root, 'compat', 'layout.json'), 'utf8')))
+  const script = `for (const module of ${JSON.stringify(layout)}) require('harnery-native/compat/' + module)`
+  expectRun(process.execPath, ['-e', script], { cwd: folder('offline') })
 })
 
-test('leaves nothing in its folders that stops a second install', () => {
+test('its command runs from the installed package', () => {
+  const said = expectRun('npx', ['--offline', 'harnery-native', 'doctor', '--json'], { cwd: folder('offline') })
+  assert.match(JSON.parse(said).binary, /node_modules/)
+})
+
+test('an install can be repeated', () => {
   const at = folder('offline')
   rmSync(path.join(at, 'node_modules'), { recursive: true })
   expectRun('npm', ['install', '--offline', '--loglevel=error'], { cwd: at })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url'
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..')
 export const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
 
-/** Everything happens below this folder, which is removed at the end. */
-export const world = mkdtempSync(path.join(tmpdir(), 'harnery-native-packages-'))
-process.on('exit', () => rmSync(world, { recursive: true, force: true }))
+/** Everything happens below this folder: one for all files, which `npm run test:packages` removes, or one of this file's. */
+export const world = process.env.HARNERY_NATIVE_PACKAGES_WORLD ?? mkdtempSync(path.join(tmpdir(), 'harnery-native-packages-'))
+if (!process.env.HARNERY_NATIVE_PACKAGES_WORLD) process.on('exit', () => rmSync(world, { recursive: true, force: true }))
 
 /** The tarballs of `npm run package`, made when they are missing. */
 export function tarballs() {
@@ -22,17 +22,32 @@ export function tarballs() {
   return found().map((name) => path.join(dist, name))
 }
 
-/** A PATH with the shell's own programs and one Node, and nothing that could compile. */
+/** The tarball of the package without a binary, and that of this machine's binary. */
+export function tarballsHere() {
+  const main = tarballs().find((name) => path.basename(name) === `harnery-native-${version}.tgz`)
+  const platform = tarballs().find((name) => path.basename(name).startsWith(`harnery-native-${here()}`))
+  return { main, platform }
+}
+
+/** What the packages call this machine. */
+export function here() {
+  const { platform, arch } = process
+  if (platform !== 'linux') return `${platform}-${arch}`
+  return `${platform}-${arch}-${process.report.getReport().header.glibcVersionRuntime ? 'gnu' : 'musl'}`
+}
+
+/** A PATH with Node, npm and the shell's own programs, and nothing that could compile. */
 export function bare(...folders) {
   const bin = path.join(world, 'bare')
   if (!existsSync(bin)) {
     mkdirSync(bin)
-    for (const program of ['sh', 'env', 'uname', 'ldd', 'cat', 'sed', 'dirname', 'basename', 'readlink', 'git']) {
+    symlinkSync(process.execPath, path.join(bin, 'node'))
+    for (const program of ['npm', 'npx', 'sh', 'env', 'uname', 'ldd', 'cat', 'sed', 'dirname', 'basename', 'readlink', 'git']) {
       const found = spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim()
-      if (found) symlinkSync(found, path.join(bin, program))
+      if (found) symlinkSync(realpathSync(found), path.join(bin, program))
     }
   }
-  return [...folders, path.dirname(process.execPath), bin].join(path.delimiter)
+  return [...folders, bin].join(path.delimiter)
 }
 
 /** A program's environment: nothing of ours but a PATH and a home of its own. */
@@ -42,6 +57,12 @@ export function environment(...folders) {
   return { PATH: bare(...folders), HOME: home, TMPDIR: world, npm_config_cache: path.join(world, 'npm-cache'), npm_config_audit: 'false', npm_config_fund: 'false', CI: 'true' }
 }
 
+/** A line of the table that `npm run test:packages` ends with. */
+export function row(what, ranOn, result = 'works') {
+  appendFileSync(path.join(world, 'rows'), `${JSON.stringify([what, ranOn, result])}\n`)
+}
+
+/** An empty folder, or one with these files. */
 export function folder(name, files = {}) {
   const at = path.join(world, name)
   mkdirSync(at, { recursive: true })
@@ -79,6 +100,12 @@ export function tools() {
   return path.join(at, 'node_modules', '.bin')
 }
 
+/** What a program says of its own version. */
+export function versionOf(name, program) {
+  const [said] = expectRun(program, ['--version'], { env: environment(path.dirname(program)) }).split('\n')
+  return `${name} ${/\d+\.\d+\.\d+/.exec(said)[0]}`
+}
+
 /** Another Node, from the package that carries its binary. */
 export function node(major) {
   const at = path.join(world, `node-${major}`)
@@ -108,13 +135,17 @@ export async function withRegistry(use) {
       '',
     ].join('\n'),
   })
-  const server = spawn(path.join(tools(), 'verdaccio'), ['--config', path.join(at, 'config.yaml')], { env: environment(), stdio: ['ignore', 'ignore', 'inherit'] })
+  const server = spawn(path.join(tools(), 'verdaccio'), ['--config', path.join(at, 'config.yaml')], { env: environment(), stdio: 'ignore' })
   try {
     await answering(address, server)
     const npmrc = `registry=${address}\n//127.0.0.1:${port}/:_authToken=none\n`
     const publisher = folder('publisher', { '.npmrc': npmrc })
-    for (const tarball of tarballs()) expectRun('npm', ['publish', tarball, '--loglevel=error'], { cwd: publisher })
-    await use({ address, npmrc })
+    tarballs()
+    // As a release does it, and once more, as a release that was interrupted is run again.
+    const env = { ...environment(), npm_config_userconfig: path.join(publisher, '.npmrc') }
+    expectRun(process.execPath, [path.join(root, 'scripts', 'publish.mjs')], { env })
+    assert.match(expectRun(process.execPath, [path.join(root, 'scripts', 'publish.mjs')], { env }), new RegExp(`harnery-native@${version} is there already`))
+    await use({ address, npmrc, server: versionOf('verdaccio', path.join(tools(), 'verdaccio')) })
   } finally {
     server.kill()
     await new Promise((done) => server.exitCode === null && server.signalCode === null ? server.once('exit', done) : done())
