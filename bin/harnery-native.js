@@ -14,6 +14,9 @@ const USAGE = `usage: harnery-native doctor [DIRECTORY] [--json]
 doctor   platform, binary, kernel features, and what hard links and syncs cost in DIRECTORY (default: the current one)
 inspect  a lease directory, or the server records of a coordination root; read-only`
 
+/** The names that a lease's directory has. */
+const LEASE = /^(current|recovery|owner-.*\.json|(recovery-(claim|retired)|quarantine)-.*)$/
+
 main(process.argv.slice(2))
 
 function main(argv) {
@@ -64,7 +67,7 @@ function doctor(directory) {
 
 /** What the operations that a lease is made of cost here, in milliseconds (the median of nine). */
 function measure(directory) {
-  const folder = fs.mkdtempSync(path.join(directory, '.harnery-native-doctor-'))
+  const folder = temporary(directory)
   const file = (name) => path.join(folder, name)
   try {
     fs.writeFileSync(file('a'), 'doctor\n')
@@ -92,6 +95,21 @@ function measure(directory) {
   }
 }
 
+function temporary(directory) {
+  try {
+    return fs.mkdtempSync(path.join(directory, '.harnery-native-doctor-'))
+  } catch (error) {
+    throw new Error(`${directory} ${why(directory, `cannot be written to (${error.code})`)}: give doctor a directory where it may write for a moment.`)
+  }
+}
+
+/** What is the matter with a directory; `otherwise` where it is one. */
+function why(directory, otherwise) {
+  const there = fs.statSync(directory, { throwIfNoEntry: false })
+  if (there === undefined) return 'does not exist'
+  return there.isDirectory() ? otherwise : 'is no directory'
+}
+
 function withDescriptor(name, flags, use) {
   const fd = fs.openSync(name, flags)
   try {
@@ -112,12 +130,25 @@ function median(work) {
 
 function inspect(target) {
   const { inspectNoClobberLease, listServers } = require('../index.js')
-  if (!fs.existsSync(target)) throw new Error(`${target} does not exist`)
-  if (fs.existsSync(path.join(target, '.harnery'))) {
+  const names = list(target)
+  if (names.includes('.harnery')) {
     const { servers, scan, unregistered } = listServers({ coordRoot: target, prune: false, sample: false })
     return { coord_root: target, scan, servers: servers.map(server), unregistered }
   }
-  return { lease: target, ...inspectNoClobberLease(target) }
+  if (names.length > 0 && !names.some((name) => LEASE.test(name))) {
+    throw new Error(`${target} is neither a lease's directory nor a coordination root (there is no .harnery in it).`)
+  }
+  const inspection = inspectNoClobberLease(target)
+  const remedy = 'acquireNoClobberLease names the file that is at fault; repairNoClobberLease moves it aside'
+  return { lease: target, ...inspection, ...(inspection.state === 'corrupt' ? { entries: names.sort(), remedy } : {}) }
+}
+
+function list(target) {
+  try {
+    return fs.readdirSync(target)
+  } catch (error) {
+    throw new Error(`${target} ${why(target, `cannot be read (${error.code})`)}: inspect takes a lease's directory, or a coordination root.`)
+  }
 }
 
 function server({ record, state, owner_state, connections, idle_ms }) {
@@ -130,8 +161,8 @@ function text(value, indent = '') {
   return Object.entries(value)
     .filter(([, each]) => each !== undefined)
     .map(([name, each]) => {
-      if (each === null || typeof each !== 'object') return `${indent}${name.replaceAll('_', ' ')}: ${shown(each)}`
-      if (Object.keys(each).length === 0) return `${indent}${name.replaceAll('_', ' ')}: none`
+      if (each === null || typeof each !== 'object') return `${indent}${label(name)} ${shown(each)}`
+      if (Object.keys(each).length === 0) return `${indent}${label(name)} none`
       return `${indent}${label(name)}\n${text(each, `${indent}  `)}`
     })
     .join('\n')
