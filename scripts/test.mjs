@@ -25,6 +25,11 @@ const steps = {
     run(process.execPath, [path.join('scripts', 'mutants.mjs')])
   },
   build: buildAndCompare,
+  documents() {
+    run(process.execPath, ['scripts/docs.mjs', '--check'])
+    run(process.execPath, ['scripts/check-version.mjs'])
+    run(process.execPath, ['scripts/check-workflows.mjs'])
+  },
   types() {
     tool('typescript/bin/tsc', ['-p', '__test__/types'])
     tool('typescript/bin/tsc', ['-p', '__test__/types/tsconfig.inexact.json'])
@@ -57,6 +62,7 @@ function describe(name) {
     rust: 'the core on this machine and on the simulated one',
     mutants: 'with a fault put in, the explorer finds what it leads to',
     build: 'the addon, and whether index.js and index.d.ts are what the sources generate',
+    documents: 'docs/api is what index.d.ts makes, one version everywhere, the workflows linted',
     types: 'index.d.ts and the type tests, strict, with and without exactOptionalPropertyTypes',
     javascript: 'the functions as JavaScript sees them',
   }
