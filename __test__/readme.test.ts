@@ -1,8 +1,6 @@
-// The README says what is there: every export, every code, and an example that runs.
+// The README says what is there: every export and every code. (Its examples are run by documents.test.ts.)
 
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import * as native from '../index.js'
@@ -28,17 +26,6 @@ it('lists every code that an error can have, and no other', () => {
   const used = [...sources.matchAll(/["']((?:ERR|LEASE|SERVER|HISTORY|WORKFLOW)_[A-Z_]+)["']/g)].map((match) => match[1] as string)
   const constants = Object.keys(native)
   expect([...new Set(used)].filter((code) => !constants.includes(code)).sort()).toEqual(listed)
-})
-
-it('shows an example that runs and prints what it says', { timeout: 60_000 }, () => {
-  const [, example = ''] = /```js\n([^]*?)```/.exec(readme) ?? []
-  const folder = mkdtempSync(path.join(tmpdir(), 'readme-'))
-  mkdirSync(path.join(folder, 'node_modules'))
-  symlinkSync(path.resolve('.'), path.join(folder, 'node_modules', 'harnery-native'))
-  writeFileSync(path.join(folder, 'example.mjs'), example)
-  const printed = execFileSync(process.execPath, ['example.mjs'], { cwd: folder, encoding: 'utf8', env: { ...process.env, TMPDIR: folder } })
-  rmSync(folder, { recursive: true })
-  expect(printed).toMatch(/^preview: running, idle for \d+ ms\ntrue signal\n$/)
 })
 
 function rustFiles(folder: string): string[] {
