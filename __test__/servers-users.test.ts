@@ -35,7 +35,7 @@ function another(script: string): unknown {
 
 const input = { kind: 'session', type: 'preview', owner: null } as const
 
-it.runIf(mayBeAnother)('S3: reads, registers and removes in a shared project', () => {
+it.runIf(mayBeAnother)('s3 reads, registers and removes in a shared project', () => {
   registerServer({ ...input, id: 'mine' }, { coordRoot })
   const theirs = another(`native.registerServer({ id: 'theirs', kind: 'session', type: 'preview', owner: null }, { coordRoot })`)
   expect(readServer('theirs', { coordRoot })).toEqual(theirs)
@@ -48,7 +48,7 @@ it.runIf(mayBeAnother)('S3: reads, registers and removes in a shared project', (
   expect(another(`native.unregisterServer('mine', { coordRoot, pid: ${process.pid} })`)).toBe(true)
 })
 
-it.runIf(mayBeAnother)('S3: a second user’s custody ends in a clear EACCES, and nothing is changed', () => {
+it.runIf(mayBeAnother)('s3 a second user’s custody ends in a clear EACCES, and nothing is changed', () => {
   const record = custody.registerServer({ ...input, id: 'mine' }, { coordRoot })
   const refused = another(`attempt(() => native.custody.unregisterServer(${JSON.stringify(record)}, { coordRoot }))`)
   expect(refused).toMatchObject({ code: 'EACCES', path: expect.stringContaining('.custody') })

@@ -299,7 +299,7 @@ fn a_record_over_its_limit_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn directories_and_files_have_their_modes_whatever_the_umask() {
+fn s3_directories_and_files_have_exactly_their_modes() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     let dir = scratch();
@@ -311,6 +311,16 @@ fn directories_and_files_have_their_modes_whatever_the_umask() {
     }
     assert_eq!(mode(&home.join("active.jsonl")), 0o600);
     assert_eq!(mode(&home.join("segments/00000001.jsonl")), 0o600);
+}
+
+#[test]
+fn s3_the_modes_are_the_same_whatever_the_umask() {
+    for test in [
+        "s3_directories_and_files_have_exactly_their_modes",
+        "a_project_that_is_shared_has_the_group_s_modes",
+    ] {
+        crate::umask::passes_under_any(&format!("appending::{test}"));
+    }
 }
 
 #[test]

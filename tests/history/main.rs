@@ -25,4 +25,6 @@ mod repair;
 mod rewriting;
 mod support;
 mod symlinks;
+#[path = "../umask/mod.rs"]
+mod umask;
 mod writers;
