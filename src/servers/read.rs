@@ -78,10 +78,15 @@ pub(super) fn readable(
     match (found, schema) {
         (Found::Record(record, _), _) => Ok(Some(*record)),
         (Found::Missing, _) | (Found::Invalid(_) | Found::Unreadable(_), Schema::Current) => Ok(None),
-        (Found::Invalid(_) | Found::Unreadable(_), Schema::Custody) => Err(Error::Retained(format!(
-            "server record {name} is invalid or uses an older schema; retained without custody"
-        ))),
+        (Found::Invalid(_), Schema::Custody) => Err(Error::Retained(without_custody(name))),
+        (Found::Unreadable(error), Schema::Custody) => {
+            Err(Error::Retained(format!("{}: {error}", without_custody(name))))
+        }
     }
+}
+
+fn without_custody(name: impl Display) -> String {
+    format!("server record {name} is invalid or uses an older schema; retained without custody")
 }
 
 /// By kind, type and id, as `localeCompare` orders them; records that are equal in all three stay as they are.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use harnery_native::files::Dir;
 use harnery_native::host::Host;
 use harnery_native::javascript::text::Text;
+use harnery_native::lease;
 use harnery_native::servers::custody::unregister::unregister;
 use harnery_native::servers::register::{register, GivenOwner, Input};
 use harnery_native::servers::{CoordRoot, Error, Kind, NoAnswers, Options, Registry, Schema, ServerRecord};
@@ -22,7 +23,10 @@ const RECORD: &str = "/p/.harnery/servers/x.json";
 
 /// Registers itself as `x`, serves, and removes its registration.
 #[derive(Debug)]
-struct Server;
+struct Server {
+    /// Whether calls are made to fail: then that is an answer, too.
+    calls_fail: bool,
+}
 
 fn registry(host: &Host) -> Registry<'_> {
     Registry { host, schema: Schema::Custody, answers: &NoAnswers }
@@ -56,7 +60,7 @@ impl Program for Server {
     fn run(&self, stage: &Stage<'_>) -> Ending {
         let record = match put(stage.host) {
             Ok(record) => record,
-            Err(error) => return refused(&error),
+            Err(error) => return self.refused(&error),
         };
         stage.holds();
         stage.lets_go();
@@ -65,18 +69,28 @@ impl Program for Server {
             Ok(false) => Ending::fault("registered", "its registration has gone"),
             // Somebody else looks at the id right now: the registration stays, and is told so.
             Err(Error::Lease(error)) if error.is_contention() => Ending::new("registered, and stays"),
-            Err(error) => Ending::fault("not removed", error.to_string()),
+            Err(error) => self.refused(&error),
         }
     }
 }
 
-fn refused(error: &Error) -> Ending {
-    match error {
-        Error::Lease(error) if error.is_contention() => Ending::new("refused: the lease is held"),
-        Error::Custody(text) if text.ends_with("held by a live or unverifiable server") => {
-            Ending::new("refused: the id is held")
+impl Server {
+    fn refused(&self, error: &Error) -> Ending {
+        match error {
+            Error::Path(_) | Error::Lease(lease::Error::Path(_) | lease::Error::At { .. })
+                if self.calls_fail =>
+            {
+                Ending::new("failed")
+            }
+            Error::Custody(text) if self.calls_fail && text.contains("custody is unknown") => {
+                Ending::new("refused: the record cannot be read")
+            }
+            Error::Lease(error) if error.is_contention() => Ending::new("refused: the lease is held"),
+            Error::Custody(text) if text.ends_with("held by a live or unverifiable server") => {
+                Ending::new("refused: the id is held")
+            }
+            error => Ending::fault("failed", error.to_string()),
         }
-        error => Ending::fault("failed", error.to_string()),
     }
 }
 
@@ -145,7 +159,7 @@ impl Check for OneServer {
 /// Why a newcomer does not register and remove `x`, or what of a dead one's it leaves.
 fn newcomer(machine: &Machine) -> Option<String> {
     let host = machine.start(99).host();
-    let Ending { outcome, fault } = Server.run(&Stage::new(&host, &|_| {}));
+    let Ending { outcome, fault } = Server { calls_fail: false }.run(&Stage::new(&host, &|_| {}));
     if outcome != "registered, removed" {
         return Some(format!("ends: {outcome} {}", fault.unwrap_or_default()));
     }
@@ -203,7 +217,7 @@ fn die_registering(machine: &Machine, what: &str) {
 
 fn explore(group: Group, start: Start) {
     let mut check = OneServer::of(group.contenders);
-    let (program, from) = (Rc::new(Server), format!("{start:?}"));
+    let (program, from) = (Rc::new(Server { calls_fail: group.failures > 0 }), format!("{start:?}"));
     let report = group.explore("custody registration", &from, program, world(start), &mut check);
     assert!(report.findings.is_empty(), "{report}");
 }
@@ -214,6 +228,23 @@ fn two_servers_never_both_have_an_id_and_nobody_loses_it_for_good() {
         explore(Group { states: 10_000 * effort(), ..TWO }, start);
     }
     explore(Group { preemptions: Some(1), ..TWO }, Start::DeadServer);
+}
+
+#[test]
+fn two_servers_neither_when_a_call_of_one_fails() {
+    let group = Group {
+        kills: u8::from(effort() > 1),
+        preemptions: Some(0),
+        failures: 1,
+        grain: Grain::Coarse,
+        ..TWO
+    };
+    for start in STARTS {
+        explore(group, start);
+        if effort() > 1 {
+            explore(Group { preemptions: Some(1), states: 50_000 * effort(), ..group }, start);
+        }
+    }
 }
 
 #[test]
@@ -232,7 +263,7 @@ fn three_servers_neither() {
 fn three_and_four_servers_neither_in_runs_by_chance() {
     for (contenders, start) in [3, 4].into_iter().flat_map(|count| STARTS.map(|start| (count, start))) {
         let group = Group { contenders, kills: contenders, ..TWO };
-        let (program, from) = (Rc::new(Server), format!("{start:?}"));
+        let (program, from) = (Rc::new(Server { calls_fail: false }), format!("{start:?}"));
         let mut check = OneServer::of(contenders);
         let seeds = 0..50 * effort() as u64;
         let report = group.by_chance("custody registration", &from, program, world(start), &mut check, seeds);
@@ -247,7 +278,7 @@ fn whenever_the_power_is_cut_the_record_is_whole_or_not_there_and_a_newcomer_reg
         world.disk.track_durability();
         let mut cuts = PowerCuts::new(64 * effort(), |_, machine| newcomer(machine));
         let group = Group { preemptions: Some(u8::from(effort() > 1)), ..TWO };
-        let (program, from) = (Rc::new(Server), format!("{start:?}"));
+        let (program, from) = (Rc::new(Server { calls_fail: false }), format!("{start:?}"));
         let report = group.explore("custody registration, power cut", &from, program, world, &mut cuts);
         row("custody registration, power cut", cuts.told(), report.violations());
         assert!(report.findings.is_empty(), "{report}");

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use harnery_native::files::{Dir, Sharing};
 use harnery_native::host::Host;
 use harnery_native::javascript::json::{parse, Value};
+use harnery_native::lease;
 use harnery_native::sim::explore::{Check, Ending, Event, Grain, Moment, Program, Stage, State};
 use harnery_native::sim::{Answer, Call, Caller, Disk, Machine, Place, World, START_MS};
 use harnery_native::workflow::recovery::{preview, unlock, Authorization};
@@ -20,7 +21,10 @@ const RUN: &str = "/p/.harnery/workflows/r";
 
 /// Resumes the run once; removes a dead one's lock first.
 #[derive(Debug)]
-struct Resumer;
+struct Resumer {
+    /// Whether calls are made to fail: then that is an answer, too.
+    calls_fail: bool,
+}
 
 fn root() -> &'static Path {
     Path::new("/p")
@@ -36,9 +40,9 @@ impl Program for Resumer {
             Ok(()) => Ending::new("resumed"),
             Err(Error::Held(_)) => match unlock_it(stage.host).and_then(|()| resume(stage)) {
                 Ok(()) => Ending::new("unlocked, resumed"),
-                Err(error) => refused(&error),
+                Err(error) => self.refused(&error),
             },
-            Err(error) => refused(&error),
+            Err(error) => self.refused(&error),
         }
     }
 }
@@ -58,12 +62,19 @@ fn unlock_it(host: &Host) -> Result<(), Error> {
     unlock(host, root(), &run(), &authorization, Sharing::Private).map(drop)
 }
 
-fn refused(error: &Error) -> Ending {
-    match error {
-        Error::Held(_) => Ending::new("refused: locked"),
-        Error::Refused(text) => Ending::new(text.rsplit(": ").next().unwrap_or_default()),
-        Error::Lease(error) if error.is_contention() => Ending::new("refused: the lease is held"),
-        error => Ending::fault("failed", error.to_string()),
+impl Resumer {
+    fn refused(&self, error: &Error) -> Ending {
+        match error {
+            Error::Path(_) | Error::Lease(lease::Error::Path(_) | lease::Error::At { .. })
+                if self.calls_fail =>
+            {
+                Ending::new("failed")
+            }
+            Error::Held(_) => Ending::new("refused: locked"),
+            Error::Refused(text) => Ending::new(text.rsplit(": ").next().unwrap_or_default()),
+            Error::Lease(error) if error.is_contention() => Ending::new("refused: the lease is held"),
+            error => Ending::fault("failed", error.to_string()),
+        }
     }
 }
 
@@ -145,7 +156,7 @@ fn newcomer(machine: &Machine, was_locked: bool) -> Option<String> {
         }
         Ok(_) => {}
     }
-    let Ending { outcome, fault } = Resumer.run(&Stage::new(&host, &|_| {}));
+    let Ending { outcome, fault } = Resumer { calls_fail: false }.run(&Stage::new(&host, &|_| {}));
     if !outcome.ends_with("resumed") {
         return Some(format!("ends: {outcome} {}", fault.unwrap_or_default()));
     }
@@ -190,13 +201,8 @@ fn world(start: Start) -> World {
 
 fn explore(group: Group, start: Start) {
     let mut check = OneResume::of(group.contenders, start);
-    let report = group.explore(
-        "resume and recovery",
-        &format!("{start:?}"),
-        Rc::new(Resumer),
-        world(start),
-        &mut check,
-    );
+    let (program, from) = (Rc::new(Resumer { calls_fail: group.failures > 0 }), format!("{start:?}"));
+    let report = group.explore("resume and recovery", &from, program, world(start), &mut check);
     assert!(report.findings.is_empty(), "{report}");
 }
 
@@ -207,6 +213,23 @@ fn two_resumes_of_a_run_are_never_at_once_and_nobody_is_kept_out_for_good() {
     }
     for start in [Start::Run, Start::DeadLock] {
         explore(Group { preemptions: Some(1), ..TWO }, start);
+    }
+}
+
+#[test]
+fn two_resumes_neither_when_a_call_of_one_fails() {
+    let group = Group {
+        kills: u8::from(effort() > 1),
+        preemptions: Some(0),
+        failures: 1,
+        grain: Grain::Coarse,
+        ..TWO
+    };
+    for start in STARTS {
+        explore(group, start);
+        if effort() > 1 {
+            explore(Group { preemptions: Some(1), states: 50_000 * effort(), ..group }, start);
+        }
     }
 }
 
@@ -226,7 +249,7 @@ fn three_resumes_neither() {
 fn three_and_four_resumes_neither_in_runs_by_chance() {
     for (contenders, start) in [3, 4].into_iter().flat_map(|count| STARTS.map(|start| (count, start))) {
         let group = Group { contenders, kills: contenders, ..TWO };
-        let (program, from) = (Rc::new(Resumer), format!("{start:?}"));
+        let (program, from) = (Rc::new(Resumer { calls_fail: false }), format!("{start:?}"));
         let mut check = OneResume::of(contenders, start);
         let seeds = 0..50 * effort() as u64;
         let report = group.by_chance("resume and recovery", &from, program, world(start), &mut check, seeds);
@@ -256,7 +279,7 @@ fn whenever_the_power_is_cut_a_resume_s_lock_and_the_record_of_a_removed_one_are
         let report = group.explore(
             "resume and recovery, power cut",
             &format!("{start:?}"),
-            Rc::new(Resumer),
+            Rc::new(Resumer { calls_fail: false }),
             world,
             &mut cuts,
         );

@@ -11,6 +11,7 @@ use harnery_native::sim::explore::{
     Bounds, Check, Contender, Grain, Moment, Program, Report, Rules, Search, State,
 };
 use harnery_native::sim::{Disk, Life, Machine, Numbering, Viewer, World, START_MS};
+use nix::errno::Errno;
 
 use crate::proof::row;
 
@@ -20,13 +21,15 @@ pub struct Group {
     pub contenders: u8,
     pub kills: u8,
     pub preemptions: Option<u8>,
+    /// How many calls fail.
+    pub failures: u8,
     pub grain: Grain,
     pub states: usize,
 }
 
 /// All runs of two, either of whom may be killed at any step.
 pub const TWO: Group =
-    Group { contenders: 2, kills: 2, preemptions: None, grain: Grain::Fine, states: 3_000_000 };
+    Group { contenders: 2, kills: 2, preemptions: None, failures: 0, grain: Grain::Fine, states: 3_000_000 };
 
 impl Group {
     /// See what can happen from a start, and say what was seen.
@@ -38,11 +41,13 @@ impl Group {
         world: World,
         check: &mut dyn Check,
     ) -> Report {
-        let Group { contenders, kills, preemptions, states, .. } = self;
+        let Group { contenders, kills, preemptions, failures, states, .. } = self;
         let report = self.search(&program, world).run(Bounds { states, first_finding: false }, check);
         let bound = if report.complete { "all".to_owned() } else { format!("at most {states} states") };
         let held_up = preemptions.map_or("any number".to_owned(), |count| count.to_string());
-        let explored = format!("{} states, {held_up} of preemptions, {kills} kills ({bound})", report.states);
+        let failing = if failures == 0 { String::new() } else { format!(", {failures} failing call") };
+        let explored =
+            format!("{} states, {held_up} of preemptions, {kills} kills{failing} ({bound})", report.states);
         row(&format!("{what}, {contenders} contenders, from {from}"), explored, report.violations());
         println!("{report}");
         report
@@ -71,8 +76,8 @@ impl Group {
         let rules = Rules {
             grain: self.grain,
             kills: self.kills,
-            failures: 0,
-            errnos: Rc::from([]),
+            failures: self.failures,
+            errnos: Rc::from([Errno::EIO as i32]),
             reuse: false,
             preemptions: self.preemptions,
             alike: true,

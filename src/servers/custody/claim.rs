@@ -60,9 +60,8 @@ fn ours_already(
     let processes = registry.host.processes.as_ref();
     match seen {
         Found::Missing => Ok(None),
-        Found::Invalid(_) | Found::Unreadable(_) => Err(Error::Custody(format!(
-            "registration {id} custody is unknown: invalid or older server record retained"
-        ))),
+        Found::Invalid(_) => Err(Error::Custody(unknown(id))),
+        Found::Unreadable(error) => Err(Error::Custody(format!("{}: {error}", unknown(id)))),
         Found::Record(existing, _) => {
             let is_running = || server_state(processes, existing) == ServerState::Running;
             if is_same_custody(existing, record) && is_running() {
@@ -76,4 +75,8 @@ fn ours_already(
             Ok(None)
         }
     }
+}
+
+fn unknown(id: &ServerId) -> String {
+    format!("registration {id} custody is unknown: invalid or older server record retained")
 }
