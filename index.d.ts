@@ -798,6 +798,9 @@ export interface WorkflowRepoEvidence {
  * call blocks for at most 250 ms more than its system calls take: a recovery waits so long until everyone else who
  * is there has left.
  *
+ * It is held until `release()`; or until the worker thread ends that acquired it, if it names this process. A process that
+ * ends leaves it as it is: dead, and stale in time.
+ *
  * Throws errors with a stable `code`: `LEASE_INPUT` (before anything is written), `LEASE_HELD` (with `holder` and `reason`),
  * `LEASE_RECOVERING`, `LEASE_AUTHORITY`, `LEASE_CORRUPT` (named by path and left as it is), `LEASE_LOST`,
  * `LEASE_UNSUPPORTED` (no hard links), or the failed system call's. What one of the caller's functions throws leaves the
@@ -816,7 +819,8 @@ export declare function acquireNoClobberLeaseAsync(input: AcquireNoClobberLeaseI
 
 /**
  * Take the lock of a run that is about to be resumed; the function gives it back, if it still is this very lock. That
- * function never throws and may be called twice.
+ * function never throws and may be called twice. The end of a worker thread gives its locks back; a process that ends leaves
+ * them.
  *
  * A lock that exists always refuses, whoever holds it and however old it is: `workflow run … resume lease is already
  * held by pid … on …; its liveness has not been verified` (`WORKFLOW_HELD`). See {@link recoverWorkflowResumeLease}. Throws

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import { describe, expect, it, vi } from 'vitest'
 import {
   HARNERY_DURABLE_HISTORY_SCHEMA,
@@ -280,6 +281,22 @@ describe('a rewrite', () => {
     expect(readCrashSafeJsonlFile(file, reading)).toEqual([1])
     await expect(rewriteCrashSafeJsonlFile(file, [2], 256, undefined, { leaseWaitMs: 0 })).resolves.toBeUndefined()
   })
+})
+
+it('a rewrite of a worker that ends while it takes over leaves the history to others', async () => {
+  const file = path.join(scratch(), 'x.jsonl')
+  mkdirSync(`${file}.lease`)
+  writeFileSync(path.join(`${file}.lease`, 'owner.json'), `${JSON.stringify({ owner_id: 'crashed-owner', pid: 2_147_483_647, acquired_at: '2000-01-01T00:00:00.000Z' })}\n`)
+  const script = `
+    const { parentPort, workerData } = require('node:worker_threads')
+    require(workerData.addon).rewriteCrashSafeJsonlFile(workerData.file, [1], 256)
+    parentPort.postMessage('taking over')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`
+  const worker = new Worker(script, { eval: true, workerData: { addon: path.resolve('index.js'), file } })
+  await new Promise((resolve) => worker.once('message', resolve))
+  expect(JSON.parse(readFileSync(path.join(`${file}.lease`, 'owner.json'), 'utf8')).pid).toBe(process.pid)
+  await worker.terminate()
+  expect(readdirSync(path.dirname(file))).toEqual([])
 })
 
 describe('s1 a symbolic link', () => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import os from 'node:os'
@@ -81,13 +82,39 @@ it('l18 two copies of the addon in one process are two contenders', () => {
   }
 })
 
+it('a process that ends leaves what it holds, by whatever way it ends', () => {
+  for (const end of ['', 'process.exit()', "process.kill(process.pid, 'SIGKILL')"]) {
+    const script = `require('./index.js').acquireNoClobberLease(${JSON.stringify(scene.input())}); ${end}`
+    spawnSync(process.execPath, ['-e', script], { cwd: path.join(import.meta.dirname, '..') })
+    const dead = scene.current()
+    const lease = acquireNoClobberLease(scene.input({ now: () => Date.now() + 2 * staleAfterMs }))
+    expect(lease.recovered_owner).toEqual(dead)
+    lease.release()
+  }
+})
+
 describe('worker threads', () => {
-  it('are contenders like any other, and a holder that ends stays the process', async () => {
-    const holder = worker("parentPort.postMessage(native.acquireNoClobberLease(workerData.input).owner.owner_id)")
+  it.each([
+    ['is terminated', (holder: Worker) => holder.terminate()],
+    ['exits', (holder: Worker) => holder.postMessage('process.exit()')],
+    ['throws', (holder: Worker) => holder.postMessage('throw new Error()')],
+  ])('are contenders like any other, and let go what they hold when one %s', async (_how, end) => {
+    const holder = worker(`
+      parentPort.on('message', (code) => eval(code))
+      parentPort.postMessage(native.acquireNoClobberLease(workerData.input).owner.owner_id)`)
+    const ended = new Promise((resolve) => holder.on('error', () => {}).once('exit', resolve))
     expect(await message(holder)).toBe(scene.current().owner_id)
     expect(refusal(scene.input())).toMatchObject({ code: 'LEASE_HELD' })
+    end(holder)
+    await ended
+    expect(scene.names()).toEqual([])
+  })
+
+  it('leave what they took in the name of another process', async () => {
+    const holder = worker("parentPort.postMessage(native.acquireNoClobberLease({ ...workerData.input, pid: 1 }).owner.owner_id)")
+    expect(await message(holder)).toBe(scene.current().owner_id)
     await holder.terminate()
-    expect(refusal(scene.input({ now: () => Date.now() + 2 * staleAfterMs }))).toMatchObject({ reason: 'alive' })
+    expect(scene.current().pid).toBe(1)
   })
 
   it('leave nothing when they end in the middle of a recovery', async () => {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   acquireWorkflowResumeLease,
@@ -45,6 +46,17 @@ function digestOf(file: string): string {
 const word = { actor: 'op', reason: 'its host is gone' }
 
 describe('a resume lock', () => {
+  it('of a worker that ends is given back, and of a process that ends is left for recovery', async () => {
+    const root = scratch()
+    const addon = JSON.stringify(path.resolve('index.js'))
+    const script = `require(${addon}).acquireWorkflowResumeLease(${JSON.stringify(root)}, 'run-1'); process.exit()`
+    const worker = new Worker(script, { eval: true })
+    await new Promise((resolve) => worker.once('exit', resolve))
+    expect(readdirSync(runDir(root))).not.toContain('resume.lock')
+    spawnSync(process.execPath, ['-e', script])
+    expect(recoverWorkflowResumeLease(root, 'run-1', {}).owner_state).toBe('dead')
+  })
+
   it('h4 gives one holder, and the other names it', () => {
     const root = scratch()
     const release = acquireWorkflowResumeLease(root, 'run-1')

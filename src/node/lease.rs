@@ -26,6 +26,9 @@ use crate::lease::{self, Error, Liveness};
 /// call blocks for at most 250 ms more than its system calls take: a recovery waits so long until everyone else who
 /// is there has left.
 ///
+/// It is held until `release()`; or until the worker thread ends that acquired it, if it names this process. A process that
+/// ends leaves it as it is: dead, and stale in time.
+///
 /// Throws errors with a stable `code`: `LEASE_INPUT` (before anything is written), `LEASE_HELD` (with `holder` and `reason`),
 /// `LEASE_RECOVERING`, `LEASE_AUTHORITY`, `LEASE_CORRUPT` (named by path and left as it is), `LEASE_LOST`,
 /// `LEASE_UNSUPPORTED` (no hard links), or the failed system call's. What one of the caller's functions throws leaves the

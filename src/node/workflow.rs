@@ -37,7 +37,8 @@ pub(crate) fn workflow_run_manifest_path<'env>(
 }
 
 /// Take the lock of a run that is about to be resumed; the function gives it back, if it still is this very lock. That
-/// function never throws and may be called twice.
+/// function never throws and may be called twice. The end of a worker thread gives its locks back; a process that ends leaves
+/// them.
 ///
 /// A lock that exists always refuses, whoever holds it and however old it is: `workflow run … resume lease is already
 /// held by pid … on …; its liveness has not been verified` (`WORKFLOW_HELD`). See {@link recoverWorkflowResumeLease}. Throws

@@ -61,6 +61,11 @@ impl Processes for Machine {
         Pid(rustix::process::getpid().as_raw_nonzero().get())
     }
 
+    #[cfg(target_os = "linux")]
+    fn outlives_this_thread(&self) -> bool {
+        rustix::thread::gettid() != rustix::process::getpid()
+    }
+
     fn my_group(&self) -> Option<Pid> {
         // 0 when the group's leader is in an outer pid namespace.
         Pid::new(i64::from(nix::unistd::getpgrp().as_raw()))

@@ -210,6 +210,11 @@ impl Dependencies for NoDependencies {}
 pub trait Processes: fmt::Debug {
     /// This process.
     fn me(&self) -> Pid;
+    /// Whether this process goes on when the calling thread ends, because it is not its first one. `false` where that
+    /// cannot be told.
+    fn outlives_this_thread(&self) -> bool {
+        false
+    }
     /// A name that nobody else has drawn or will draw: a version 4 UUID. Everything random in a protocol comes from
     /// here, so that a simulated machine can replay a run exactly.
     fn fresh_id(&self) -> String {

@@ -5,6 +5,7 @@ use napi::Result;
 use super::done;
 use super::given::{json, lease_wait, resolved, writing, Functions};
 use crate::history::rewrite::Rewrite;
+use crate::host::Host;
 use crate::lease::Progress;
 use crate::node::arguments::Argument;
 use crate::node::call::KeptCallback;
@@ -13,6 +14,7 @@ use crate::node::value::{Js, Scope};
 use crate::node::waits::{Step, Task};
 
 pub(super) struct Rewriting {
+    host: Host,
     rewrite: Rewrite,
     fault: Option<KeptCallback>,
 }
@@ -26,22 +28,29 @@ pub(super) fn begin<'env>(scope: Scope<'env>, given: [Js<'env>; 5]) -> Result<Re
     let wait = lease_wait(&Argument::new(options, "options").options()?)?;
     let records = Argument::new(records, "records").array(json)?;
     let writing = writing(scope, &path, wait)?;
-    let rewrite = done(scope, Rewrite::begin(&host(scope)?, &path, &records, limit, writing))?;
-    Ok(Rewriting { rewrite, fault })
+    let host = host(scope)?;
+    let rewrite = done(scope, Rewrite::begin(&host, &path, &records, limit, writing))?;
+    Ok(Rewriting { host, rewrite, fault })
 }
 
 impl Task for Rewriting {
     fn advance<'env>(&mut self, scope: Scope<'env>) -> Result<Step<'env>> {
         let fault = self.fault.as_ref().map(|fault| fault.get(scope)).transpose()?;
-        match done(scope, self.rewrite.advance(&host(scope)?, &Functions::kept(fault)))? {
+        match done(scope, self.rewrite.advance(&self.host, &Functions::kept(fault)))? {
             Progress::Done(()) => Ok(Step::Done(scope.undefined()?)),
             Progress::Wait(pause) => Ok(Step::Wait(pause)),
         }
     }
 
-    fn abort(&mut self, scope: Scope<'_>) {
-        if let Ok(host) = host(scope) {
-            self.rewrite.abort(&host);
-        }
+    fn abort(&mut self, _scope: Scope<'_>) {
+        self.rewrite.abort(&self.host);
+    }
+}
+
+impl Drop for Rewriting {
+    /// An environment that ends while a dead writer's lease is being taken over leaves its process alive: the lease
+    /// would be busy for everyone until that ends, too.
+    fn drop(&mut self) {
+        self.rewrite.abort(&self.host);
     }
 }

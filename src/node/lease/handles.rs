@@ -1,7 +1,8 @@
 //! The leases that JavaScript holds handles of.
 //!
 //! A handle is a plain object with a `release` of its own, so that spreading or taking it apart keeps it working. Its
-//! Rust side stands in a table under a number, and goes when it is released: no handle has a finalizer.
+//! Rust side stands in a table under a number, and goes when it is released: no handle has a finalizer. What is in the
+//! table of a worker that ends is let go, since its process lives on and nobody else could.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -21,7 +22,25 @@ use crate::node::value::{Js, Scope};
 #[derive(Default)]
 pub(super) struct Handles {
     last: Cell<u64>,
-    leases: RefCell<BTreeMap<u64, Lease>>,
+    leases: RefCell<BTreeMap<u64, Held>>,
+}
+
+/// A lease that is released by its handle, or when its worker ends. With the main thread the process ends, and leaves
+/// its leases as any process does that dies.
+struct Held {
+    lease: Lease,
+    host: Host,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // A lease in another process's name is that process's: it stays.
+        let is_ours = self.lease.owner.pid == i64::from(self.host.processes.me().get());
+        if is_ours && self.host.processes.outlives_this_thread() {
+            // After a release this does nothing; else a failure has nobody to hear of it.
+            let _ = self.lease.let_go(&self.host);
+        }
+    }
 }
 
 /// Two literals, so that a lease that recovered nobody has no such member.
@@ -49,11 +68,12 @@ impl Handles {
     pub(super) fn hand_out<'env>(&self, scope: Scope<'env>, mut lease: Lease) -> Result<Js<'env>> {
         self.last.set(self.last.get() + 1);
         let number = self.last.get();
+        let host = host(scope)?;
         let handle = self.handle(scope, number, &lease);
         match handle {
-            Ok(_) => drop(self.leases.borrow_mut().insert(number, lease)),
+            Ok(_) => drop(self.leases.borrow_mut().insert(number, Held { lease, host })),
             // Best effort: the failure that is reported is the first one.
-            Err(_) => drop(lease.release(&host(scope)?)),
+            Err(_) => drop(lease.release(&host)),
         }
         handle
     }
@@ -69,7 +89,8 @@ impl Handles {
     }
 
     pub(super) fn holds(&self, host: &Host, owner_id: &str) -> bool {
-        self.leases.borrow().values().any(|lease| lease.owner.owner_id == owner_id && lease.holds(host))
+        let leases = self.leases.borrow();
+        leases.values().any(|held| held.lease.owner.owner_id == owner_id && held.lease.holds(host))
     }
 }
 
@@ -77,12 +98,12 @@ impl Handles {
 fn release<'env>(scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> {
     let number = arguments.first().and_then(|number| number.as_number()).unwrap_or_default() as u64;
     let handles = Handles::of(scope)?;
-    let lease = handles.leases.borrow_mut().remove(&number);
-    if let Some(mut lease) = lease {
-        let released = lease.release(&host(scope)?);
-        if !lease.is_over() {
+    let held = handles.leases.borrow_mut().remove(&number);
+    if let Some(mut held) = held {
+        let released = held.lease.release(&held.host);
+        if !held.lease.is_over() {
             // Something failed on the way: it can be tried again.
-            handles.leases.borrow_mut().insert(number, lease);
+            handles.leases.borrow_mut().insert(number, held);
         }
         done(scope, released)?;
     }
