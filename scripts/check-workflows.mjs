@@ -20,5 +20,11 @@ const found = readdirSync(folder).flatMap((name) => {
     ...missing.map(([, script]) => `${name}: there is no script ${script}`),
   ]
 })
+
+const platforms = Object.entries(JSON.parse(readFileSync(path.join(root, 'platforms.json'), 'utf8')))
+const release = readFileSync(path.join(folder, 'release.yml'), 'utf8')
+for (const [name, { target }] of platforms) {
+  if (!new RegExp(`platform: ${name}, os: [\\w.-]+, target: ${target} `).test(release)) found.push(`release.yml: its matrix has no ${name} for ${target}`)
+}
 if (found.length > 0) fail(found.join('\n'))
 console.log('workflows: nothing to complain about')

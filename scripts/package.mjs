@@ -53,7 +53,7 @@ function platformPackage(platform) {
 function rootPackage(packed) {
   const folder = path.join(dist, 'packages', manifest.name)
   mkdirSync(folder)
-  for (const name of [...manifest.files, 'README.md', 'CHANGELOG.md', 'LICENSE']) {
+  for (const name of [...manifest.files, 'README.md', 'LICENSE']) {
     cpSync(path.join(root, name), path.join(folder, name), { recursive: true })
   }
   const { main, types, bin, exports, files } = manifest
