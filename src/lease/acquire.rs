@@ -114,7 +114,7 @@ enum Started {
 fn start(contender: Contender<'_>) -> Result<Started, Error> {
     let plan = contender.plan;
     let dir = open_directory(contender)?;
-    let entry = Entry::create(dir, &plan.owner.owner_file, &plan.text);
+    let entry = Entry::create(dir, &plan.owner.file_name, &plan.owner.text);
     let entry = entry.map_err(|error| lost_if_missing(contender, error))?;
     match contend(contender, &entry) {
         Ok(Contest::Won(first)) => {

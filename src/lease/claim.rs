@@ -50,7 +50,7 @@ impl Claim {
 
 #[cfg(test)]
 mod tests {
-    use super::super::owner::Draft;
+    use super::super::draft::Draft;
     use super::*;
     use crate::javascript::text::Text;
 
@@ -68,7 +68,7 @@ mod tests {
             stale_after_ms: 1.0,
             witness: None,
         };
-        Owner::compose(&draft).unwrap().0
+        (*draft.compose().unwrap()).clone()
     }
 
     #[test]

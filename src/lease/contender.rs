@@ -2,10 +2,10 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
+use super::draft::{Composed, Draft};
 use super::liveness::Judge;
-use super::owner::{is_safe_component, Draft, Owner};
+use super::owner::{is_safe_component, Owner};
 use super::{Durability, Error, Hooks, Input};
 use crate::host::Host;
 use crate::javascript::{paths, timestamp};
@@ -19,9 +19,7 @@ pub(super) struct Plan {
     pub(super) scope: String,
     pub(super) stale_after_ms: i64,
     pub(super) durability: Durability,
-    pub(super) owner: Rc<Owner>,
-    /// The owner as it is written.
-    pub(super) text: Rc<str>,
+    pub(super) owner: Composed,
     /// The name of this machine.
     pub(super) this_host: String,
     /// This process, whatever number the owner has.
@@ -61,11 +59,10 @@ impl Plan {
             stale_after_ms: input.stale_after_ms,
             witness: witness.as_ref(),
         };
-        let (owner, text) = Owner::compose(&draft).map_err(invalid)?;
+        let owner = draft.compose().map_err(invalid)?;
         let stale_after_ms = whole(input.stale_after_ms).unwrap_or(i64::MAX);
         let (scope, durability) = (input.scope.clone(), input.durability);
-        let (owner, text) = (Rc::new(owner), text.into());
-        Ok(Plan { path, scope, stale_after_ms, durability, owner, text, this_host, me })
+        Ok(Plan { path, scope, stale_after_ms, durability, owner, this_host, me })
     }
 }
 

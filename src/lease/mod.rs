@@ -50,6 +50,7 @@ mod acquire;
 mod claim;
 mod clear;
 mod contender;
+mod draft;
 mod entry;
 mod error;
 pub mod inspect;
@@ -72,6 +73,7 @@ use crate::javascript::Thrown;
 
 pub use acquire::{acquire, Acquisition};
 pub use claim::Claim;
+pub use draft::Composed;
 pub use error::Error;
 pub use inspect::inspect;
 pub use liveness::Liveness;

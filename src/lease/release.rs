@@ -1,11 +1,9 @@
 //! Holding a lease, and letting it go.
 
-use std::rc::Rc;
-
 use super::contender::Plan;
 use super::entry::{Current, Entry};
 use super::sweep::PutOff;
-use super::{Durability, Error, Owner, CURRENT};
+use super::{Composed, Durability, Error, Owner, CURRENT};
 use crate::host::Host;
 use crate::process::Pid;
 
@@ -16,9 +14,7 @@ use crate::process::Pid;
 #[derive(Debug)]
 #[must_use = "a lease is held until it is released"]
 pub struct Lease {
-    pub owner: Rc<Owner>,
-    /// The owner as it is on disk, one line.
-    pub text: Rc<str>,
+    pub owner: Composed,
     /// The dead holder that this one has replaced.
     pub recovered_owner: Option<Owner>,
     path: std::path::PathBuf,
@@ -45,8 +41,7 @@ impl Lease {
         put_off: Option<PutOff>,
     ) -> Lease {
         Lease {
-            owner: Rc::clone(&plan.owner),
-            text: Rc::clone(&plan.text),
+            owner: plan.owner.clone(),
             recovered_owner,
             path: plan.path.clone(),
             durability: plan.durability,
@@ -123,11 +118,13 @@ impl Lease {
     }
 
     fn unlink_current(&self, host: &Host, entry: &Entry) -> Result<(), Error> {
-        let scope = &self.owner.scope;
-        let missing = |error| Error::Lost(format!("lease {scope} is no longer held: lease owner {error}"));
+        let missing = |error| {
+            let scope = &self.owner.scope;
+            Error::Lost(format!("lease {scope} is no longer held: lease owner {error}"))
+        };
         match entry.current()? {
             Current::Ours => {}
-            Current::NotOurs => return Err(Error::ownership_changed(scope)),
+            Current::NotOurs => return Err(Error::ownership_changed(&self.owner.scope)),
             Current::Missing => {
                 let path = entry.dir.path().join(CURRENT);
                 return Err(Error::Lost(format!(

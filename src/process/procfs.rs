@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
-use std::io::{self, Write as _};
+use std::io;
+use std::mem::MaybeUninit;
 use std::rc::Rc;
 
 use rustix::fs::{Mode, OFlags, CWD};
@@ -44,8 +45,7 @@ pub struct Status {
 /// The fields are counted after the last `") "`, because the second is the process's name in parentheses, and a
 /// name may hold blanks, parentheses and line feeds.
 pub fn parse_stat(text: &[u8]) -> Option<Stat> {
-    let name_ends = text.windows(2).rposition(|pair| pair == b") ")?;
-    let mut fields = text[name_ends + 2..].split(|byte| *byte == b' ');
+    let mut fields = after_name(text)?.split(|byte| *byte == b' ');
     let &[state] = fields.next()? else { return None };
     Some(Stat {
         state,
@@ -53,6 +53,18 @@ pub fn parse_stat(text: &[u8]) -> Option<Stat> {
         threads: number(fields.nth(15)?)?,
         start_ticks: number(fields.nth(1)?)?,
     })
+}
+
+/// What follows the last `") "`.
+fn after_name(text: &[u8]) -> Option<&[u8]> {
+    let mut end = text.len();
+    loop {
+        let parenthesis = text[..end].iter().rposition(|byte| *byte == b')')?;
+        match text[parenthesis + 1..].split_first() {
+            Some((b' ', rest)) => return Some(rest),
+            _ => end = parenthesis,
+        }
+    }
 }
 
 /// Parse the beginning of `/proc/<pid>/status`. Its first line is the name, in which line feeds are escaped.
@@ -85,10 +97,14 @@ pub fn parse_boot_time(text: &[u8]) -> Option<i64> {
 
 /// The start token of ticks since a boot.
 pub fn token(boot: Option<&str>, start_ticks: u64) -> String {
-    match boot {
-        Some(boot) => format!("l{boot}.{start_ticks}"),
-        None => format!("l{start_ticks}"),
+    let mut token = String::with_capacity(32);
+    token.push('l');
+    if let Some(boot) = boot {
+        token.push_str(boot);
+        token.push('.');
     }
+    token.push_str(Decimal::of(start_ticks).as_str());
+    token
 }
 
 /// This machine's `/proc`, and what of it is remembered.
@@ -120,15 +136,15 @@ impl Procfs {
 
     /// `/proc/<pid>/stat`; `None` when it cannot be read, for whatever reason.
     pub fn stat(&self, pid: Pid) -> Option<Stat> {
-        // 52 numbers of at most 20 digits and a name of at most 64 bytes fit twice.
-        let mut text = [0; 2048];
+        // 52 numbers of at most 20 digits and a name of at most 64 bytes fit.
+        let mut text = [MaybeUninit::uninit(); 1280];
         parse_stat(self.read(pid, "stat", &mut text)?)
     }
 
     /// The beginning of `/proc/<pid>/status`; `None` when it cannot be read, for whatever reason.
     pub fn status(&self, pid: Pid) -> Option<Status> {
         // What is looked for stands above the list of groups, which can be long.
-        let mut text = [0; 1024];
+        let mut text = [MaybeUninit::uninit(); 1024];
         parse_status(self.read(pid, "status", &mut text)?)
     }
 
@@ -176,7 +192,7 @@ impl Procfs {
     /// The boot part of start tokens; `None` where the kernel has none.
     pub fn boot_id(&self) -> Option<Rc<str>> {
         let read_id = || {
-            let mut text = [0; 64];
+            let mut text = [MaybeUninit::uninit(); 64];
             parse_boot_id(read(c"/proc/sys/kernel/random/boot_id", &mut text).ok()?).map(Rc::from)
         };
         self.boot_id.borrow_mut().get_or_insert_with(read_id).clone()
@@ -199,7 +215,7 @@ impl Procfs {
         Some(found.st_ino.to_string())
     }
 
-    fn read<'b>(&self, pid: Pid, name: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    fn read<'b>(&self, pid: Pid, name: &str, buffer: &'b mut [MaybeUninit<u8>]) -> Option<&'b [u8]> {
         if !self.is_ours() {
             return None;
         }
@@ -212,9 +228,13 @@ struct Entry([u8; 40]);
 
 impl Entry {
     fn of(pid: Pid, name: &str) -> Entry {
-        let mut path = [0; 40];
-        // It fits: the longest number has 10 digits and the longest name 7 letters.
-        let _ = write!(&mut path[..39], "/proc/{pid}/{name}");
+        // It fits, with a NUL behind it: the longest number has 10 digits and the longest name 7 letters.
+        let (mut path, mut end) = ([0; 40], 0);
+        let number = Decimal::of(pid.get().unsigned_abs().into());
+        for part in ["/proc/", number.as_str(), "/", name] {
+            path[end..end + part.len()].copy_from_slice(part.as_bytes());
+            end += part.len();
+        }
         Entry(path)
     }
 
@@ -223,11 +243,36 @@ impl Entry {
     }
 }
 
+/// A number in decimal. Start tokens are asked for so often that the formatting machinery shows.
+struct Decimal {
+    digits: [u8; 20],
+    start: usize,
+}
+
+impl Decimal {
+    fn of(mut number: u64) -> Decimal {
+        let (mut digits, mut start) = ([0; 20], 20);
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                return Decimal { digits, start };
+            }
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.digits[self.start..]).unwrap_or_default()
+    }
+}
+
 /// One read, which for these files is all of it or as much as fits.
-fn read<'b>(path: &CStr, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+fn read<'b>(path: &CStr, buffer: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b [u8]> {
     let file = open(path)?;
-    let size = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut *buffer))?;
-    Ok(&buffer[..size])
+    // These files are never waited for, so no signal interrupts the read.
+    let (text, _unfilled) = rustix::io::read(&file, buffer)?;
+    Ok(text)
 }
 
 fn read_all(path: &CStr) -> io::Result<Vec<u8>> {
@@ -272,6 +317,17 @@ mod tests {
         let mut text = b"42 (\xff\xfe) ".to_vec();
         text.extend_from_slice(b"R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 0 77 0");
         assert_eq!(parse_stat(&text).map(|stat| stat.start_ticks), Some(77));
+    }
+
+    #[test]
+    fn numbers_are_written_as_rust_writes_them() {
+        for number in [0, 7, 10, 99, 4_194_304, u64::MAX] {
+            assert_eq!(Decimal::of(number).as_str(), number.to_string());
+        }
+        assert_eq!(
+            Entry::of(Pid::new(i64::from(i32::MAX)).unwrap(), "cmdline").path(),
+            c"/proc/2147483647/cmdline"
+        );
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Handles {
     }
 
     fn handle<'env>(&self, scope: Scope<'env>, number: u64, lease: &Lease) -> Result<Js<'env>> {
-        let owner = scope.string(&lease.text)?;
+        let owner = scope.string(&lease.owner.text)?;
         let recovered = match &lease.recovered_owner {
             Some(recovered) => scope.string(&stringify(&recovered.value))?,
             None => scope.undefined()?,
