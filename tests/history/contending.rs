@@ -10,7 +10,7 @@ use harnery_native::process::Pid;
 use harnery_native::sim::explore::{
     Bounds, Check, Contender, Ending, Grain, Moment, Program, Report, Rules, Search, Stage, State,
 };
-use harnery_native::sim::{Machine, Numbering, Viewer};
+use harnery_native::sim::{Machine, Numbering, Viewer, World, START_MS};
 
 pub const FILE: &str = "/h/x.jsonl";
 
@@ -81,19 +81,59 @@ impl OneAtATime {
         if !self.fresh.insert(format!("{} {:?}", state.disk.listing(), state.processes)) {
             return None;
         }
-        let mut world = state.long_after();
-        // Also for those who were told that much time had passed.
-        world.now_ms += 40_000;
-        world.disk.now_ms = world.now_ms;
-        let machine = Machine::with(world);
-        let seat = machine.start(99);
-        let ending = Writer.run(&Stage::new(&seat.host(), &|_| {}));
-        if ending.outcome != "wrote" {
-            return Some(format!("a fresh writer: {} {}", ending.outcome, ending.fault.unwrap_or_default()));
-        }
-        let left = Dir::open(&seat.host().files, Path::new("/h")).unwrap().list().unwrap();
-        (!left.is_empty()).then(|| "something is left".to_owned())
+        stuck(state.long_after())
     }
+}
+
+/// The power is cut in every state: whatever the disk kept, a writer of the next boot gets through and leaves nothing.
+#[derive(Default)]
+pub struct CutPower {
+    /// The disks, as text.
+    tried: HashSet<String>,
+}
+
+impl CutPower {
+    /// How many different disks were tried.
+    pub fn distinct(&self) -> usize {
+        self.tried.len()
+    }
+}
+
+impl Check for CutPower {
+    fn look(&mut self, moment: &Moment<'_>, found: &mut Vec<String>) {
+        if !moment.is_new {
+            return;
+        }
+        let state = moment.after;
+        let (disks, all) = state.disk.after_power_cut(AT_A_MOMENT);
+        assert!(all, "more disks than {AT_A_MOMENT} are left at one moment");
+        for disk in disks {
+            if self.tried.insert(disk.listing()) {
+                let mut processes = (*state.processes).clone();
+                processes.restart("b0070002", START_MS + 60_000);
+                let world = World { disk, processes, ..state.long_after() };
+                found.extend(stuck(world).map(|why| format!("after a power cut {why}")));
+            }
+        }
+    }
+}
+
+/// More disks than any moment of these runs can leave.
+const AT_A_MOMENT: usize = 1 << 12;
+
+/// Why a fresh writer does not get through, or what it leaves.
+fn stuck(mut world: World) -> Option<String> {
+    // Also for those who were told that much time had passed.
+    world.now_ms += 40_000;
+    world.disk.now_ms = world.now_ms;
+    let machine = Machine::with(world);
+    let seat = machine.start(99);
+    let ending = Writer.run(&Stage::new(&seat.host(), &|_| {}));
+    if ending.outcome != "wrote" {
+        return Some(format!("a fresh writer: {} {}", ending.outcome, ending.fault.unwrap_or_default()));
+    }
+    let left = Dir::open(&seat.host().files, Path::new("/h")).unwrap().list().unwrap();
+    (!left.is_empty()).then(|| "something is left".to_owned())
 }
 
 fn contender(n: u8) -> Contender {

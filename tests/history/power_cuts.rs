@@ -7,10 +7,12 @@ use std::time::Duration;
 use harnery_native::history::append::{append, append_to_file};
 use harnery_native::history::{write, AppendOptions, Layout, NoSeams, Writing};
 use harnery_native::host::Host;
+use harnery_native::sim::explore::Bounds;
 use harnery_native::sim::{Disk, Machine, Seat, World};
 
+use crate::contending::{explore, CutPower};
 use crate::lease::{machine, Start, FILE};
-use crate::proof::row;
+use crate::proof::{effort, row};
 use crate::support::{killed_at, read_dir, read_file};
 
 /// More than any of these runs can leave.
@@ -65,6 +67,21 @@ fn killed_and_cut_off_at_any_step_a_writer_leaves_a_lease_that_the_next_one_gets
     }
     row("history lease, a writer killed at any step, power cut", format!("{images} disks"), 0);
     assert!(images > 500, "{images}");
+}
+
+#[test]
+fn cut_off_at_any_moment_two_writers_leave_a_lease_that_the_next_one_gets() {
+    for start in [Start::Nothing, Start::DeadOwner] {
+        let machine = machine(start);
+        machine.world().disk.track_durability();
+        let mut check = CutPower::default();
+        let bounds = Bounds { states: 5_000 * effort(), first_finding: false };
+        let report = explore(2, &machine, bounds, &mut check);
+        let explored =
+            format!("{} states from {start:?}, {} different disks", report.states, check.distinct());
+        row("history lease, 2 writers, power cut", explored, report.violations());
+        assert!(report.findings.is_empty(), "{start:?}: {report}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use harnery_native::history::{write, Layout, NoSeams, Writing};
 use harnery_native::mutant;
 use harnery_native::sim::{Machine, START_MS};
 
-use crate::contending::{explore, OneAtATime, FILE};
+use crate::contending::{explore, CutPower, OneAtATime, FILE};
 use crate::finding::{tell, Only, FIRST};
 
 /// A machine as it was left by a writer that was killed while it held the lease.
@@ -52,4 +52,16 @@ fn removed_by_name_a_living_writer_s_file_is_taken_for_a_dead_one_s() {
 #[test]
 fn expiry_alone_proves_no_writer_dead() {
     finds_two_holders("a history's writer that is beyond its time is dead");
+}
+
+#[test]
+fn not_synced_before_it_is_a_lease_its_owner_is_torn_and_nobody_can_judge_it() {
+    let (mutation, finding) =
+        ("sync left out: the owner of a history lease", "after a power cut a fresh writer: busy ");
+    let machine = dead_owner();
+    machine.world().disk.track_durability();
+    let mut check = Only(CutPower::default(), finding);
+    let report = mutant::with(mutation, || explore(1, &machine, FIRST, &mut check));
+    let explored = format!("a writer and a dead one, {} states, {} disks", report.states, check.0.distinct());
+    tell(mutation, &explored, &report, finding);
 }
