@@ -1003,7 +1003,7 @@ export declare function listServers(options?: ListServersOptions): ServersReport
 
 /**
  * All recoveries of a run, oldest first; also those that were begun and not completed. Throws `WORKFLOW_CORRUPT` for a
- * record that cannot be read.
+ * record that cannot be read or is none, and names it.
  */
 export declare function listWorkflowRecoveries(coordRoot: string, runId: string): WorkflowRecoveryRecord[]
 

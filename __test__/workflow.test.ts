@@ -242,6 +242,20 @@ describe('an audited recovery', () => {
     expect(assertCurrent).toThrow(expect.objectContaining({ code: 'WORKFLOW_CORRUPT', message: `workflow recovery intent changed: ${file}` }))
   })
 
+  it('s5 is the same recovery in a directory whose name is no UTF-8', () => {
+    const parent = scratch()
+    mkdirSync(Buffer.concat([Buffer.from(`${parent}/x-`), Buffer.from([0xff, 0xc3, 0xa9])]))
+    const script = `
+      const { beginWorkflowRecovery, listWorkflowRecoveries } = require(${JSON.stringify(path.resolve('index.js'))})
+      const recovery = beginWorkflowRecovery('.', ${JSON.stringify(input)})
+      recovery.assertCurrent()
+      recovery.complete()
+      console.log(listWorkflowRecoveries('.', 'run-1')[0].completion.operation_id === recovery.intent.operation_id)`
+    const said = execFileSync('sh', ['-c', 'cd "$0"/* && exec "$@"', parent, process.execPath, '-e', script], { encoding: 'utf8' })
+    expect(said).toBe('true\n')
+    expect(readdirSync(parent)).toHaveLength(1)
+  })
+
   it('keeps nothing open, completed or not', () => {
     const root = scratch()
     const open = () => readdirSync('/proc/self/fd').length

@@ -108,7 +108,7 @@ pub(crate) fn begin_workflow_recovery<'env>(
 }
 
 /// All recoveries of a run, oldest first; also those that were begun and not completed. Throws `WORKFLOW_CORRUPT` for a
-/// record that cannot be read.
+/// record that cannot be read or is none, and names it.
 #[napi(
     catch_unwind,
     ts_args_type = "coordRoot: string, runId: string",

@@ -1,6 +1,10 @@
 //! The audit of recoveries: what is about to be done is on disk before it is done, and stays there.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
 
 use super::{Error, Result, RunId};
 use crate::files::record::{self, Read};
@@ -91,10 +95,11 @@ pub fn begin(
     Ok(Audit { path: operation.path().to_owned(), text, sharing })
 }
 
-/// All recoveries of a run, oldest first; also those that were begun and not completed.
+/// All recoveries of a run, oldest first; also those that were begun and not completed. What is no directory and has no
+/// operation's name (a file manager's, say) is none of them.
 ///
 /// # Errors
-/// [`Error::Corrupt`] for a record that cannot be read: evidence is not left out in silence.
+/// [`Error::Corrupt`] for a record that cannot be read or is none: evidence is not left out in silence.
 pub fn list(host: &Host, coord_root: &Path, run_id: &RunId) -> Result<Vec<Recorded>> {
     let Some(run) = run_id.open(host, coord_root)? else { return Ok(Vec::new()) };
     let recoveries = match run.open_dir(RECOVERY) {
@@ -103,10 +108,18 @@ pub fn list(host: &Host, coord_root: &Path, run_id: &RunId) -> Result<Vec<Record
     };
     let mut found = Vec::new();
     for name in recoveries.list()? {
-        let operation = recoveries.open_dir(&name)?;
+        let operation = match recoveries.open_dir(&name) {
+            Err(error) if error.is(Errno::ENOTDIR) || error.is(Errno::ELOOP) => {
+                if is_operation_id(&name) {
+                    return Err(corrupt(&recoveries.path().join(name)));
+                }
+                continue;
+            }
+            opened => opened?,
+        };
         // A directory without an intent is what a kill left before there was one.
-        let Some(intent) = read_record(&operation, INTENT)? else { continue };
-        let completion = read_record(&operation, COMPLETION)?;
+        let Some(intent) = read_record(&operation, INTENT, is_intent)? else { continue };
+        let completion = read_record(&operation, COMPLETION, is_completion)?;
         found.push(Recorded { intent, completion });
     }
     found.sort_by_key(|recorded| (recorded.member("created_at"), recorded.member("operation_id")));
@@ -188,19 +201,45 @@ fn has_bytes(dir: &Dir, name: &str, expected: &[u8]) -> std::result::Result<bool
     Ok(matches!(found, Read::Bytes { bytes, .. } if bytes == expected))
 }
 
-fn read_record(dir: &Dir, name: &str) -> Result<Option<Value>> {
+fn read_record(dir: &Dir, name: &str, is_one: fn(&Object, &Dir) -> bool) -> Result<Option<Value>> {
+    let is_one = |value: &Value| value.as_object().is_some_and(|members| is_one(members, dir));
     let value = match record::read(dir, name, RECORD_LIMIT_BYTES)? {
         Read::Missing => return Ok(None),
-        Read::Bytes { bytes, .. } => json::parse(&bytes).ok().filter(|value| value.as_object().is_some()),
+        Read::Bytes { bytes, .. } => json::parse(&bytes).ok().filter(is_one),
         Read::NotAFile(_) | Read::TooLarge(_) => None,
     };
-    match value {
-        Some(value) => Ok(Some(value)),
-        None => {
-            let path = dir.path().join(name);
-            Err(Error::Corrupt(format!("workflow recovery record is corrupt: {}", path.display())))
-        }
-    }
+    value.map(Some).ok_or_else(|| corrupt(&dir.path().join(name)))
+}
+
+fn corrupt(path: &Path) -> Error {
+    Error::Corrupt(format!("workflow recovery record is corrupt: {}", path.display()))
+}
+
+fn is_intent(intent: &Object, operation: &Dir) -> bool {
+    let has_text = |name| intent.get(name).is_some_and(|value| value.as_text().is_some());
+    is_of(intent, operation)
+        && ["run_id", "action", "target_sha256", "actor", "reason", "created_at", "host"]
+            .into_iter()
+            .all(has_text)
+        && intent.get("target").is_some()
+        && intent.get("pid").is_some_and(|pid| pid.as_safe_integer().is_some())
+}
+
+fn is_completion(completion: &Object, operation: &Dir) -> bool {
+    let has_text = |name| completion.get(name).is_some_and(|value| value.as_text().is_some());
+    is_of(completion, operation) && ["intent_sha256", "completed_at"].into_iter().all(has_text)
+}
+
+/// Whether it is a record of the operation whose directory it is in.
+fn is_of(record: &Object, operation: &Dir) -> bool {
+    record.get("schema_version").and_then(Value::as_safe_integer) == Some(1)
+        && record.get("operation_id").and_then(Value::as_str).map(OsStr::new) == operation.path().file_name()
+}
+
+/// Whether it is a UUID, as every operation's name is.
+fn is_operation_id(name: &OsStr) -> bool {
+    let bytes = name.as_bytes();
+    bytes.len() == 36 && bytes.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
 }
 
 fn text_of(value: &Value) -> Result<String> {

@@ -1,6 +1,7 @@
 //! Recovering a dead owner's lock: previewed, exact, audited.
 
 use std::fs;
+use std::path::Path;
 
 use harnery_native::files::Sharing;
 use harnery_native::javascript::json::{sha256_hex, stringify, Value};
@@ -266,6 +267,46 @@ fn a_record_that_cannot_be_read_is_named_and_never_left_out() {
     fs::write(&file, "{").unwrap();
     let error = audit::list(&real(), root.path(), &run()).unwrap_err().to_string();
     assert_eq!(error, format!("workflow recovery record is corrupt: {}", file.display()));
+}
+
+#[test]
+fn what_is_no_record_is_named_and_a_stray_file_hides_nothing() {
+    let root = scratch();
+    let digest = "a".repeat(64);
+    let begun = audit::begin(&real(), root.path(), &run(), &request(&digest), Sharing::Private).unwrap();
+    begun.complete(&real()).unwrap();
+    let all = directory(&root).join("recovery");
+    fs::write(all.join(".DS_Store"), "").unwrap();
+    std::os::unix::fs::symlink(".", all.join("latest")).unwrap();
+    fs::create_dir(all.join("unfinished")).unwrap();
+    assert_eq!(recoveries(&root).len(), 1);
+
+    let refused = |path: &Path| {
+        let error = audit::list(&real(), root.path(), &run()).unwrap_err().to_string();
+        assert_eq!(error, format!("workflow recovery record is corrupt: {}", path.display()));
+    };
+    let [intent, completion] = ["intent.json", "completion.json"].map(|name| begun.path.join(name));
+    let whole = [&intent, &completion].map(|file| fs::read_to_string(file).unwrap());
+    for (file, text) in [&intent, &completion].into_iter().zip(&whole) {
+        let lines: Vec<_> = text.lines().collect();
+        let without =
+            |left_out: &str| lines.iter().filter(|line| **line != left_out).copied().collect::<String>();
+        for line in lines.iter().filter(|line| line.ends_with(',')) {
+            fs::write(file, without(line)).unwrap();
+            refused(file);
+        }
+        fs::write(file, text.replace(&begun.operation_id(), "another")).unwrap();
+        refused(file);
+        fs::write(file, text).unwrap();
+    }
+    assert_eq!(recoveries(&root).len(), 1);
+
+    let moved = all.join("moved");
+    fs::rename(&begun.path, &moved).unwrap();
+    refused(&moved.join("intent.json"));
+    fs::remove_dir_all(moved).unwrap();
+    fs::write(&begun.path, "").unwrap();
+    refused(&begun.path);
 }
 
 #[test]
