@@ -11,30 +11,43 @@ use harnery_native::sim::explore::{
     Bounds, Check, Contender, Ending, Grain, Moment, Program, Report, Rules, Search, Stage, State,
 };
 use harnery_native::sim::{Machine, Numbering, Viewer, World, START_MS};
+use nix::errno::Errno;
 
 pub const FILE: &str = "/h/x.jsonl";
 
 /// All that so many writers can do on a machine, any of them killed between any two steps.
 pub fn explore(writers: u8, machine: &Machine, bounds: Bounds, check: &mut dyn Check) -> Report {
+    run(writers, machine, bounds, check, false)
+}
+
+/// [`explore`], and one call of one of them fails.
+pub fn explore_failing(writers: u8, machine: &Machine, bounds: Bounds, check: &mut dyn Check) -> Report {
+    run(writers, machine, bounds, check, true)
+}
+
+fn run(writers: u8, machine: &Machine, bounds: Bounds, check: &mut dyn Check, a_call_fails: bool) -> Report {
     let mut world = machine.world().clone();
     world.disk.seals = true;
     world.disk.number_by(Numbering::PerCaller);
     let rules = Rules {
         grain: Grain::Fine,
         kills: writers,
-        failures: 0,
-        errnos: Rc::from([]),
+        failures: u8::from(a_call_fails),
+        errnos: Rc::from([Errno::EIO as i32]),
         reuse: false,
         preemptions: None,
         alike: true,
     };
-    let mut search = Search::new((0..writers).map(contender).collect(), world, rules);
-    search.run(bounds, check)
+    let writer = |n| contender(n, Writer { calls_fail: a_call_fails });
+    Search::new((0..writers).map(writer).collect(), world, rules).run(bounds, check)
 }
 
 /// Takes the lease once, asks whether it still has it, and gives it back.
 #[derive(Debug)]
-struct Writer;
+struct Writer {
+    /// Whether calls are made to fail: then that is an answer, too.
+    calls_fail: bool,
+}
 
 impl Program for Writer {
     fn run(&self, stage: &Stage<'_>) -> Ending {
@@ -48,6 +61,8 @@ impl Program for Writer {
         match written {
             Ok(()) => Ending::new("wrote"),
             Err(Error::Busy(_)) => Ending::new("busy"),
+            // Whether its path still leads to the home could not be told.
+            Err(Error::Path(_) | Error::DirectoryChanged(_)) if self.calls_fail => Ending::new("failed"),
             Err(error) => Ending::fault("failed", error.to_string().split(':').next().unwrap_or_default()),
         }
     }
@@ -57,6 +72,8 @@ impl Program for Writer {
 #[derive(Default)]
 pub struct OneAtATime {
     fresh: HashSet<String>,
+    /// What a failed clearing leaves beside the lease is in nobody's way, and stays while its process lives.
+    calls_fail: bool,
 }
 
 impl Check for OneAtATime {
@@ -77,11 +94,15 @@ impl Check for OneAtATime {
 }
 
 impl OneAtATime {
+    pub fn when_calls_fail() -> Self {
+        OneAtATime { calls_fail: true, ..OneAtATime::default() }
+    }
+
     fn try_fresh(&mut self, state: &State) -> Option<String> {
         if !self.fresh.insert(format!("{} {:?}", state.disk.listing(), state.processes)) {
             return None;
         }
-        stuck(state.long_after())
+        stuck(state.long_after(), self.calls_fail)
     }
 }
 
@@ -112,7 +133,7 @@ impl Check for CutPower {
                 let mut processes = (*state.processes).clone();
                 processes.restart("b0070002", START_MS + 60_000);
                 let world = World { disk, processes, ..state.long_after() };
-                found.extend(stuck(world).map(|why| format!("after a power cut {why}")));
+                found.extend(stuck(world, false).map(|why| format!("after a power cut {why}")));
             }
         }
     }
@@ -122,22 +143,22 @@ impl Check for CutPower {
 const AT_A_MOMENT: usize = 1 << 12;
 
 /// Why a fresh writer does not get through, or what it leaves.
-fn stuck(mut world: World) -> Option<String> {
+fn stuck(mut world: World, calls_fail: bool) -> Option<String> {
     // Also for those who were told that much time had passed.
     world.now_ms += 40_000;
     world.disk.now_ms = world.now_ms;
     let machine = Machine::with(world);
     let seat = machine.start(99);
-    let ending = Writer.run(&Stage::new(&seat.host(), &|_| {}));
+    let ending = Writer { calls_fail: false }.run(&Stage::new(&seat.host(), &|_| {}));
     if ending.outcome != "wrote" {
         return Some(format!("a fresh writer: {} {}", ending.outcome, ending.fault.unwrap_or_default()));
     }
     let left = Dir::open(&seat.host().files, Path::new("/h")).unwrap().list().unwrap();
-    (!left.is_empty()).then(|| "something is left".to_owned())
+    (!left.is_empty() && !calls_fail).then(|| "something is left".to_owned())
 }
 
-fn contender(n: u8) -> Contender {
+fn contender(n: u8, writer: Writer) -> Contender {
     let pid = Pid::new(i64::from(n) + 101).unwrap();
     let viewer = Viewer { pid, uid: 0, host_name: "host".to_owned(), pid_namespace: "1".to_owned() };
-    Contender { name: "writer", program: Rc::new(Writer), viewer }
+    Contender { name: "writer", program: Rc::new(writer), viewer }
 }

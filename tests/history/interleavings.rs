@@ -33,3 +33,16 @@ fn three_writers_neither() {
         assert!(report.findings.is_empty(), "{start:?}: {report}");
     }
 }
+
+#[test]
+fn two_writers_neither_when_a_call_of_one_fails() {
+    for start in Start::ALL {
+        let bounds = Bounds { states: 15_000 * effort(), first_finding: false };
+        let mut check = OneAtATime::when_calls_fail();
+        let report = contending::explore_failing(2, &machine(start), bounds, &mut check);
+        let bound = if report.complete { "all".to_owned() } else { format!("at most {}", bounds.states) };
+        let explored = format!("{} states from {start:?}, 2 kills, 1 failing call ({bound})", report.states);
+        row("history lease, 2 writers", explored, report.violations());
+        assert!(report.findings.is_empty(), "{start:?}: {report}");
+    }
+}
