@@ -146,6 +146,20 @@ fn l3_a_repair_moves_a_torn_current_aside_with_a_note_and_the_lease_is_free_agai
 }
 
 #[test]
+fn two_repairs_of_one_millisecond_have_a_directory_each() {
+    let (_machine, scene) = simulated();
+    scene.assert_acquirable();
+    let repaired = ["one", "two", "three"].map(|text| {
+        scene.write("current", text.as_bytes());
+        mend(&scene).unwrap().moved_to
+    });
+    for (aside, text) in repaired.iter().zip(["one", "two", "three"]) {
+        let aside = scene.below(aside.file_name().unwrap().to_str().unwrap());
+        assert_eq!(bytes_of(&aside, "current"), text.as_bytes());
+    }
+}
+
+#[test]
 fn a_corrupt_recovery_is_moved_whole() {
     let (_machine, scene) = simulated();
     let dead = Planted::new(&scene, "D").holds(&scene);

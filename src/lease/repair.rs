@@ -4,6 +4,7 @@
 //! digest says and nobody in it is live. On somebody's word that it is gone for good, an expired owner of another pid
 //! namespace, of whom nothing can be told from here, is moved aside too.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -162,9 +163,7 @@ fn move_aside(
     request: &Request,
 ) -> Result<Repaired, Error> {
     let at = timestamp::format(host.clock.now_ms()).unwrap_or_default();
-    let aside_name = format!("repaired-{}", at.replace(':', "-"));
-    dir.make_dir(&aside_name, 0o700)?;
-    let aside = dir.open_dir(&aside_name)?;
+    let (aside_name, aside) = make_aside(dir, format!("repaired-{}", at.replace(':', "-")).as_ref())?;
     write_new(&aside, "repair.json", note(items, names, request, &at).as_bytes(), 0o600)?;
     aside.sync()?;
     dir.sync()?;
@@ -194,6 +193,25 @@ fn put_back(dir: &Dir, aside: &Dir, name: &str) -> Result<(), PathError> {
         Err(error) if error.is_taken() || error.is(Errno::ENOTEMPTY) => Ok(()),
         back => back,
     }
+}
+
+/// A new directory of this name, and a number where that name is taken: by a repair of the same millisecond.
+pub(crate) fn make_aside(dir: &Dir, first: &OsStr) -> Result<(OsString, Dir), PathError> {
+    let mut name = first.to_owned();
+    let mut number = 2;
+    loop {
+        match dir.make_dir(&name, 0o700) {
+            Ok(()) => break,
+            Err(error) if error.is_taken() => {
+                name = first.to_owned();
+                name.push(format!("-{number}"));
+                number += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let made = dir.open_dir(&name)?;
+    Ok((name, made))
 }
 
 /// What of a list is the entry of this name, or in it.

@@ -83,6 +83,11 @@ fn here(kind: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|place| kind_of(place) == Some(kind) && tempfile::tempdir_in(place).is_ok())
 }
 
+/// Whether a sync costs next to nothing there.
+pub fn is_in_memory(place: &Path) -> bool {
+    kind_of(place) == Some("tmpfs")
+}
+
 #[cfg(target_os = "linux")]
 fn kind_of(place: &Path) -> Option<&'static str> {
     // linux/magic.h; ext2 and ext3 have the number of ext4, whose driver serves them.

@@ -17,7 +17,7 @@ use crate::history::{Error, Layout, Result};
 use crate::host::Host;
 use crate::javascript::timestamp;
 use crate::lease::inventory::{self, Item};
-use crate::lease::repair::{below, note, Request};
+use crate::lease::repair::{below, make_aside, note, Request};
 
 /// What a lease is, seen from here and now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,9 +146,8 @@ fn move_all(
     request: &Request,
 ) -> Result<PathBuf> {
     let at = timestamp::format(host.clock.now_ms()).unwrap_or_default();
-    let aside_name = with_end(name, &format!(".torn-{}", at.replace(':', "-")));
-    home.dir.make_dir(&aside_name, 0o700)?;
-    let aside = home.dir.open_dir(&aside_name)?;
+    let torn = with_end(name, &format!(".torn-{}", at.replace(':', "-")));
+    let (aside_name, aside) = make_aside(&home.dir, &torn)?;
     let names: Vec<String> =
         items.iter().map(|item| item.name.clone()).filter(|name| !name.contains('/')).collect();
     write_new(&aside, "repair.json", note(items, &names, request, &at).as_bytes(), 0o600)?;
