@@ -10,6 +10,9 @@ import { checkRust, fail, installPackages, root, run, say } from './prepare.mjs'
 
 export const platforms = JSON.parse(readFileSync(path.join(root, 'platforms.json'), 'utf8'))
 
+/** The platform that an npm package brings a toolchain with an old glibc for; zig is for the other Linuxes. */
+const OWN_TOOLCHAIN = 'linux-x64-gnu'
+
 export function binaryOf(platform) {
   return `harnery-native.${platform}.node`
 }
@@ -20,12 +23,12 @@ export function whyNot(platform) {
   if (os === 'darwin' && process.platform !== 'darwin') return "Apple's linker and libraries are on macOS only"
   if (os === 'linux' && process.platform !== 'linux') return 'it is built on Linux'
   if (!hasStandardLibrary(target)) return `Rust's standard library for it is missing (rustup target add ${target})`
-  if (libc === 'musl' && !runs('cargo-zigbuild')) return 'cargo-zigbuild is missing (pip install ziglang cargo-zigbuild)'
-  if (libc === 'glibc' && process.arch !== 'x64') return 'the toolchain with the old glibc is for x64'
+  if (os === 'linux' && platform !== OWN_TOOLCHAIN && !runs('cargo-zigbuild')) return 'cargo-zigbuild is missing (pip install ziglang cargo-zigbuild)'
+  if (platform === OWN_TOOLCHAIN && process.arch !== 'x64') return 'the toolchain with the old glibc is for x64'
   return undefined
 }
 
-/** Build into a folder: for glibc with a toolchain that has an old one, for musl with zig's. */
+/** Build into a folder; for glibc against 2.17 or older. */
 export function buildPlatform(platform, into) {
   if (!(platform in platforms)) fail(`There is no platform ${platform}; the platforms are ${Object.keys(platforms).join(', ')}`)
   checkRust()
@@ -34,12 +37,17 @@ export function buildPlatform(platform, into) {
   installPackages()
   mkdirSync(into, { recursive: true })
   const napi = path.join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
-  const { target, libc } = platforms[platform]
-  const toolchain = { glibc: ['--use-napi-cross'], musl: ['--cross-compile'] }[libc] ?? []
   say(`Building the release binary for ${platform}`)
-  const args = [napi, 'build', '--platform', '--release', '--target', target, '--output-dir', into, '--no-js', ...toolchain]
+  const args = [napi, 'build', '--platform', '--release', '--output-dir', into, '--no-js', ...toolchain(platform)]
   run(process.execPath, [...args, '--', '--locked'], { what: `the release build for ${platform}` })
   checkBinary(path.join(into, binaryOf(platform)), platform)
+}
+
+function toolchain(platform) {
+  const { os, libc, target } = platforms[platform]
+  if (platform === OWN_TOOLCHAIN) return ['--target', target, '--use-napi-cross']
+  if (os === 'linux') return ['--target', libc === 'glibc' ? `${target}.2.17` : target, '--cross-compile']
+  return ['--target', target]
 }
 
 function hasStandardLibrary(target) {
