@@ -3,23 +3,21 @@
 use std::ffi::OsStr;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
 
 use harnery_native::files::Dir;
 use harnery_native::host::Host;
-use harnery_native::javascript::text::Text;
 use harnery_native::lease;
 use harnery_native::servers::custody::unregister::unregister;
-use harnery_native::servers::register::{register, GivenOwner, Input};
-use harnery_native::servers::{CoordRoot, Error, Kind, NoAnswers, Options, Registry, Schema, ServerRecord};
+use harnery_native::servers::{Error, Schema, ServerRecord};
 use harnery_native::sim::explore::{Check, Ending, Event, Grain, Moment, Program, Stage};
 use harnery_native::sim::{Answer, Call, Caller, Disk, Machine, Place, World, START_MS};
 use nix::errno::Errno;
 
 use crate::proof::{effort, row};
+use crate::registry;
 use crate::stage::{viewer, when_all_are_gone, Group, PowerCuts, Seen, TWO};
 
-const RECORD: &str = "/p/.harnery/servers/x.json";
+pub const RECORD: &str = "/p/.harnery/servers/x.json";
 
 /// Registers itself as `x`, serves, and removes its registration.
 #[derive(Debug)]
@@ -28,32 +26,8 @@ struct Server {
     calls_fail: bool,
 }
 
-fn registry(host: &Host) -> Registry<'_> {
-    Registry { host, schema: Schema::Custody, answers: &NoAnswers }
-}
-
-fn options() -> Options {
-    Options { coord_root: CoordRoot::At("/p".to_owned()), custody_wait: Duration::ZERO }
-}
-
 fn put(host: &Host) -> Result<ServerRecord, Error> {
-    let input = Input {
-        id: Some("x".to_owned()),
-        kind: Kind::Session,
-        server_type: Text::from("web"),
-        label: None,
-        url: None,
-        port: None,
-        pid: None,
-        start_token: None,
-        pids: Vec::new(),
-        scope: None,
-        cwd: None,
-        log: None,
-        started_at: None,
-        owner: GivenOwner::Nobody,
-    };
-    Ok(register(&registry(host), &input, &options())?.expect("there is a project"))
+    registry::put(host, Schema::Custody)
 }
 
 impl Program for Server {
@@ -64,7 +38,7 @@ impl Program for Server {
         };
         stage.holds();
         stage.lets_go();
-        match unregister(&registry(stage.host), &record, &options()) {
+        match unregister(&registry::of(stage.host, Schema::Custody), &record, &registry::options()) {
             Ok(true) => Ending::new("registered, removed"),
             Ok(false) => Ending::fault("registered", "its registration has gone"),
             // Somebody else looks at the id right now: the registration stays, and is told so.
@@ -215,10 +189,16 @@ fn die_registering(machine: &Machine, what: &str) {
     killed.kill();
 }
 
+fn program_of_all(_: u8) -> Rc<dyn Program> {
+    Rc::new(Server { calls_fail: false })
+}
+
 fn explore(group: Group, start: Start) {
     let mut check = OneServer::of(group.contenders);
-    let (program, from) = (Rc::new(Server { calls_fail: group.failures > 0 }), format!("{start:?}"));
-    let report = group.explore("custody registration", &from, program, world(start), &mut check);
+    let from = format!("{start:?}");
+    let calls_fail = group.failures > 0;
+    let program = |_| -> Rc<dyn Program> { Rc::new(Server { calls_fail }) };
+    let report = group.explore("custody registration", &from, &program, world(start), &mut check);
     assert!(report.findings.is_empty(), "{report}");
 }
 
@@ -263,10 +243,11 @@ fn three_servers_neither() {
 fn three_and_four_servers_neither_in_runs_by_chance() {
     for (contenders, start) in [3, 4].into_iter().flat_map(|count| STARTS.map(|start| (count, start))) {
         let group = Group { contenders, kills: contenders, ..TWO };
-        let (program, from) = (Rc::new(Server { calls_fail: false }), format!("{start:?}"));
+        let from = format!("{start:?}");
         let mut check = OneServer::of(contenders);
         let seeds = 0..50 * effort() as u64;
-        let report = group.by_chance("custody registration", &from, program, world(start), &mut check, seeds);
+        let report =
+            group.by_chance("custody registration", &from, &program_of_all, world(start), &mut check, seeds);
         assert!(report.findings.is_empty(), "{report}");
     }
 }
@@ -278,8 +259,9 @@ fn whenever_the_power_is_cut_the_record_is_whole_or_not_there_and_a_newcomer_reg
         world.disk.track_durability();
         let mut cuts = PowerCuts::new(64 * effort(), |_, machine| newcomer(machine));
         let group = Group { preemptions: Some(u8::from(effort() > 1)), ..TWO };
-        let (program, from) = (Rc::new(Server { calls_fail: false }), format!("{start:?}"));
-        let report = group.explore("custody registration, power cut", &from, program, world, &mut cuts);
+        let from = format!("{start:?}");
+        let report =
+            group.explore("custody registration, power cut", &from, &program_of_all, world, &mut cuts);
         row("custody registration, power cut", cuts.told(), report.violations());
         assert!(report.findings.is_empty(), "{report}");
     }

@@ -5,5 +5,6 @@
 mod custody;
 #[path = "../proof/mod.rs"]
 mod proof;
+mod registry;
 mod resume;
 mod stage;

@@ -199,10 +199,16 @@ fn world(start: Start) -> World {
     world
 }
 
+fn program_of_all(_: u8) -> Rc<dyn Program> {
+    Rc::new(Resumer { calls_fail: false })
+}
+
 fn explore(group: Group, start: Start) {
     let mut check = OneResume::of(group.contenders, start);
-    let (program, from) = (Rc::new(Resumer { calls_fail: group.failures > 0 }), format!("{start:?}"));
-    let report = group.explore("resume and recovery", &from, program, world(start), &mut check);
+    let from = format!("{start:?}");
+    let calls_fail = group.failures > 0;
+    let program = |_| -> Rc<dyn Program> { Rc::new(Resumer { calls_fail }) };
+    let report = group.explore("resume and recovery", &from, &program, world(start), &mut check);
     assert!(report.findings.is_empty(), "{report}");
 }
 
@@ -249,10 +255,11 @@ fn three_resumes_neither() {
 fn three_and_four_resumes_neither_in_runs_by_chance() {
     for (contenders, start) in [3, 4].into_iter().flat_map(|count| STARTS.map(|start| (count, start))) {
         let group = Group { contenders, kills: contenders, ..TWO };
-        let (program, from) = (Rc::new(Resumer { calls_fail: false }), format!("{start:?}"));
+        let from = format!("{start:?}");
         let mut check = OneResume::of(contenders, start);
         let seeds = 0..50 * effort() as u64;
-        let report = group.by_chance("resume and recovery", &from, program, world(start), &mut check, seeds);
+        let report =
+            group.by_chance("resume and recovery", &from, &program_of_all, world(start), &mut check, seeds);
         assert!(report.findings.is_empty(), "{report}");
     }
 }
@@ -279,7 +286,7 @@ fn whenever_the_power_is_cut_a_resume_s_lock_and_the_record_of_a_removed_one_are
         let report = group.explore(
             "resume and recovery, power cut",
             &format!("{start:?}"),
-            Rc::new(Resumer { calls_fail: false }),
+            &program_of_all,
             world,
             &mut cuts,
         );

@@ -24,12 +24,21 @@ pub struct Group {
     /// How many calls fail.
     pub failures: u8,
     pub grain: Grain,
+    /// Whether all run the same program.
+    pub alike: bool,
     pub states: usize,
 }
 
 /// All runs of two, either of whom may be killed at any step.
-pub const TWO: Group =
-    Group { contenders: 2, kills: 2, preemptions: None, failures: 0, grain: Grain::Fine, states: 3_000_000 };
+pub const TWO: Group = Group {
+    contenders: 2,
+    kills: 2,
+    preemptions: None,
+    failures: 0,
+    grain: Grain::Fine,
+    alike: true,
+    states: 3_000_000,
+};
 
 impl Group {
     /// See what can happen from a start, and say what was seen.
@@ -37,12 +46,12 @@ impl Group {
         self,
         what: &str,
         from: &str,
-        program: Rc<dyn Program>,
+        programs: &dyn Fn(u8) -> Rc<dyn Program>,
         world: World,
         check: &mut dyn Check,
     ) -> Report {
         let Group { contenders, kills, preemptions, failures, states, .. } = self;
-        let report = self.search(&program, world).run(Bounds { states, first_finding: false }, check);
+        let report = self.search(programs, world).run(Bounds { states, first_finding: false }, check);
         let bound = if report.complete { "all".to_owned() } else { format!("at most {states} states") };
         let held_up = preemptions.map_or("any number".to_owned(), |count| count.to_string());
         let failing = if failures == 0 { String::new() } else { format!(", {failures} failing call") };
@@ -58,19 +67,19 @@ impl Group {
         self,
         what: &str,
         from: &str,
-        program: Rc<dyn Program>,
+        programs: &dyn Fn(u8) -> Rc<dyn Program>,
         world: World,
         check: &mut dyn Check,
         seeds: Range<u64>,
     ) -> Report {
-        let report = self.search(&program, world).by_chance(seeds, check);
+        let report = self.search(programs, world).by_chance(seeds, check);
         let explored = format!("{} runs by chance, {} steps", report.runs, report.steps);
         row(&format!("{what}, {} contenders, from {from}", self.contenders), explored, report.violations());
         println!("{report}");
         report
     }
 
-    fn search(self, program: &Rc<dyn Program>, mut world: World) -> Search {
+    fn search(self, programs: &dyn Fn(u8) -> Rc<dyn Program>, mut world: World) -> Search {
         world.disk.seals = true;
         world.disk.number_by(Numbering::PerCaller);
         let rules = Rules {
@@ -80,9 +89,9 @@ impl Group {
             errnos: Rc::from([Errno::EIO as i32]),
             reuse: false,
             preemptions: self.preemptions,
-            alike: true,
+            alike: self.alike,
         };
-        let contender = |n| Contender { name: "N", program: Rc::clone(program), viewer: viewer(n) };
+        let contender = |n| Contender { name: "N", program: programs(n), viewer: viewer(n) };
         Search::new((0..self.contenders).map(contender).collect(), world, rules)
     }
 }
