@@ -10,7 +10,7 @@ use harnery_native::lease::repair::Request;
 use harnery_native::lease::{acquire, inspect, repair, Input, NoHooks, RecoveryStep};
 
 use crate::mortal::real;
-use crate::places::{is_in_memory, prove, Tally};
+use crate::places::{prove, Tally};
 use crate::proof::effort;
 use crate::support::{bytes_of, names, Planted, Scene, Script, DEAD_PID, LONG_AGO, STALE_AFTER_MS};
 use crate::victim::{before_every_call, forget, Task, Victim};
@@ -148,10 +148,7 @@ fn l21_whoever_is_killed_clearing_a_dead_recovery_leaves_one_that_the_next_clear
     use RecoveryStep::{ClaimCreated, CurrentRemoved, NewCurrentLinked, RecoveryRetired, StalePinned};
     prove("SIGKILL before each file call, clearing the recovery of a dead claimant", |place| {
         let mut tally = Tally::default();
-        let all = [StalePinned, NewCurrentLinked, ClaimCreated, CurrentRemoved, RecoveryRetired];
-        // Where each sync waits for a disk, `npm test` is content with some.
-        let some = if effort() > 1 || is_in_memory(place) { &all[..] } else { &all[..2] };
-        for &reached in some {
+        for reached in [ClaimCreated, StalePinned, CurrentRemoved, NewCurrentLinked, RecoveryRetired] {
             let dead = |at: &Path| {
                 let (scene, bystanders) = shared(at);
                 scene.planted_holder();
