@@ -8,6 +8,9 @@ use crate::finding::{start, tell, Only, FIRST};
 /// How many disks are mounted for one moment, at most.
 const LIMIT: usize = 256;
 
+/// The TypeScript's steps do not get past an empty `recovery`.
+const EMPTY: &str = "after a power cut stuck: a fresh typescript ends: ENOENT at stat before its claim ";
+
 fn finds(mutation: &'static str, from: &str, finding: &str) {
     let (group, start) = (Group::new("N"), start(from));
     let mut check = Only(PowerCheck::new(LIMIT).and_for_typescript(), finding);
@@ -34,6 +37,10 @@ fn not_synced_before_it_is_published_a_claim_is_torn() {
 
 #[test]
 fn with_its_directory_not_synced_a_claim_may_be_empty_and_a_typescript_contender_does_not_get_past_it() {
-    let stuck = "after a power cut stuck: a fresh typescript ends: ENOENT at stat before its claim ";
-    finds("sync left out: a claim's directory", "dead holder", stuck);
+    finds("sync left out: a claim's directory", "dead holder", EMPTY);
+}
+
+#[test]
+fn with_its_new_name_not_synced_a_retired_claim_is_emptied_under_its_public_one() {
+    finds("sync left out: a claim's new name when it is retired", "dead holder", EMPTY);
 }

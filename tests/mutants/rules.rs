@@ -37,6 +37,23 @@ fn without_rule_1_a_claimant_whose_claim_was_taken_away_removes_the_next_holder(
 }
 
 #[test]
+fn without_its_second_half_a_claimant_that_waited_removes_the_next_holder() {
+    let plan = [
+        leg(0, Until::Rename("recovery")),
+        // It waits for the first one, which takes its claim away.
+        leg(1, Until::Waiting),
+        leg(0, Until::Ended),
+        leg(1, Until::Unlink("current")),
+        // A native one would wait for it.
+        leg(2, Until::LettingGo),
+        leg(1, Until::Ended),
+    ];
+    let mutation = "rule 1: nobody looks whether the claim still is there";
+    let robbed = "native removes a live typescript's current";
+    finds_along(mutation, &Group::new("NNT").kills(0).coarse(), "claim with a pin", &plan, robbed);
+}
+
+#[test]
 fn without_rule_2_a_claimant_killed_after_its_pin_stops_typescript_contenders_for_good() {
     let group = Group::new("NT").kills(1).coarse().fresh_typescript();
     finds("rule 2: the holder is pinned after the claim is published", &group, "dead holder", PIN_IS_CORRUPT);

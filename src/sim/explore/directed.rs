@@ -23,6 +23,8 @@ pub enum Until {
     Unlink(&'static str),
     /// To this new name.
     Link(&'static str),
+    /// It waits for others.
+    Waiting,
     /// It holds what it contends for, and is about to let it go.
     LettingGo,
     Killed,
@@ -51,6 +53,7 @@ impl Until {
             (Until::Rename(name), Call::Rename(place, _))
             | (Until::Unlink(name), Call::Unlink(place))
             | (Until::Link(name), Call::Link(_, place)) => named(place, name),
+            (Until::Waiting, Call::Pause(_)) => true,
             (Until::LettingGo, Call::Mark(mark)) => *mark == Mark::LetsGo,
             _ => false,
         }
