@@ -3,6 +3,7 @@
 //! What is done wrong stands in the `.diff` files beside these. `node scripts/mutants.mjs` puts it into a copy of the
 //! sources and runs these tests there, one for each.
 
+#[allow(dead_code, reason = "it is the history's tests' too")]
 #[path = "../history/contending.rs"]
 mod contending;
 mod finding;
