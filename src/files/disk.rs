@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, OsString};
 use std::io;
+#[cfg(target_os = "linux")]
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -32,7 +33,7 @@ impl Files for Disk {
     }
 
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
-        Ok(retry_on_intr(|| fs::mkdir(path, Mode::from_raw_mode(mode)))?)
+        Ok(retry_on_intr(|| fs::mkdir(path, permissions(mode)))?)
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -61,7 +62,7 @@ impl Files for Disk {
     }
 
     fn make_dir_at(&self, dir: Handle, name: &OsStr, mode: u32) -> io::Result<()> {
-        Ok(retry_on_intr(|| fs::mkdirat(borrow(dir), name, Mode::from_raw_mode(mode)))?)
+        Ok(retry_on_intr(|| fs::mkdirat(borrow(dir), name, permissions(mode)))?)
     }
 
     fn open_at(&self, dir: Handle, name: &OsStr, access: Access) -> io::Result<Handle> {
@@ -88,7 +89,7 @@ impl Files for Disk {
     }
 
     fn set_mode(&self, handle: Handle, mode: u32) -> io::Result<()> {
-        Ok(retry_on_intr(|| fs::fchmod(borrow(handle), Mode::from_raw_mode(mode)))?)
+        Ok(retry_on_intr(|| fs::fchmod(borrow(handle), permissions(mode)))?)
     }
 
     fn set_owner(&self, handle: Handle, uid: u32, gid: u32) -> io::Result<()> {
@@ -204,9 +205,14 @@ impl Files for Disk {
 }
 
 fn open(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<Handle> {
-    let opened = retry_on_intr(|| fs::openat(dir, name, flags, Mode::from_raw_mode(mode)))?;
+    let opened = retry_on_intr(|| fs::openat(dir, name, flags, permissions(mode)))?;
     debug_assert!(opened.as_raw_fd() >= 0, "descriptors are not negative");
     Ok(Handle(opened.into_raw_fd()))
+}
+
+/// Twelve bits, in a field that has sixteen on some systems.
+fn permissions(mode: u32) -> Mode {
+    Mode::from_raw_mode((mode & 0o7777) as fs::RawMode)
 }
 
 /// The name of an entry, unless it stands for the directory itself or the one above.
