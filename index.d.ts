@@ -1048,7 +1048,8 @@ export declare function normalizeRepoSnapshot(snapshot: Omit<WorkflowRepoSnapsho
  * paths could all be read, `partial` when some, `unavailable` when nothing. `observation_detail` says why.
  *
  * At most `maxPaths` dirty paths (15), each cut to 500 characters; then `dirty_paths_truncated`. A detached `branch` is
- * `HEAD`. Blocks for as long as `git` takes. Throws `WORKFLOW_INPUT` for a `cwd` that is not absolute.
+ * `HEAD`. Blocks for as long as `git` takes. As for `git status`, the clean filters that the Git configuration names are
+ * started for files that may have changed: do not observe a repository whose configuration you do not trust. Throws `WORKFLOW_INPUT` for a `cwd` that is not absolute.
  */
 export declare function observeRepository(cwd: string, options?: { maxPaths?: number }): WorkflowRepoSnapshot
 
@@ -1376,7 +1377,8 @@ export declare namespace custody {
   /**
    * Register a server under its id's custody. The same running server gets the registration that it has; an id that a
    * live or unverifiable server has, and a file that cannot be read, are refused (`SERVER_CUSTODY`) and stay.
-   * `null` when no coordination root resolves.
+   * Like every change, it throws `LEASE_HELD` or `LEASE_RECOVERING` when another process has the id's mutation lease for
+   * longer than `custodyWaitMs`. `null` when no coordination root resolves.
    */
   export function registerServer(input: RegisterServerInput, options?: ServerOptions): ServerRecord | null
   /**
@@ -1405,10 +1407,10 @@ export declare namespace custody {
   /**
    * Hold the exact registration that `record` is the receipt of while `effect` runs, and while what it returns is
    * unsettled. Nobody else registers, touches, removes or stops its id meanwhile; a call for the same id from `effect`
-   * is refused at once. Custody is let go exactly once, whatever comes of the effect, and when its environment ends.
+   * is refused at once; a `stopServer`, which blocks nobody, when `custodyWaitMs` are over. Custody is let go exactly once, whatever comes of the effect, and when its environment ends.
    *
    * Throws `registration custody root is unavailable` without a project, and `registration … custody changed` when the
-   * receipt is no longer current (both `SERVER_CUSTODY`).
+   * receipt is no longer current (both `SERVER_CUSTODY`); `LEASE_HELD` while another process changes the id.
    */
   export function withServerRegistrationCustody<T>(record: ServerRecord, options: ServerOptions, effect: () => PromiseLike<T>): Promise<T>
   export function withServerRegistrationCustody<T>(record: ServerRecord, options: ServerOptions, effect: () => T): T

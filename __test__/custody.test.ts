@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -53,7 +54,7 @@ describe('a registration', () => {
     const first = register({ pid })
     expect(() => register()).toThrow(expect.objectContaining({
       code: 'SERVER_CUSTODY',
-      message: 'registration a custody is held by a live or unverifiable server',
+      message: `registration a custody is held by a live or unverifiable server: process ${pid} on ${os.hostname()}; stop it where it runs, or take another id`,
     }))
     expect(custody.tryRegisterServer(preview, { coordRoot })).toBeNull()
     expect(custody.readServer('a', { coordRoot })).toEqual(first)
@@ -66,7 +67,7 @@ describe('a registration', () => {
       project.plant('a', text)
       const retained = (name: string) => expect.objectContaining({
         code: 'SERVER_RETAINED',
-        message: `server record ${name} is invalid or uses an older schema; retained without custody`,
+        message: `server record ${name} is invalid or uses an older schema; retained without custody; migrateServerRecords changes a record of schema 1 over, anything else is to be removed by hand`,
       })
       expect(() => register()).toThrow('registration a custody is unknown: invalid or older server record retained')
       expect(() => custody.readServer('a', { coordRoot })).toThrow(retained('a'))

@@ -331,15 +331,25 @@ describe('leases of the harness', () => {
     expect(inspectDurableHistoryLease(recovered)[0]?.state).toBe('stale')
     expect(appendDurableHistoryRecord(recovered, { id: 'recovered' }, limits).synced).toBe(true)
 
-    for (const more of [{ owner_id: undefined }, { acquired_at: new Date().toISOString() }, { pid: process.pid }, { pid: 0 }]) {
+    const now = new Date().toISOString()
+    const blocking: [object, string][] = [
+      [{ owner_id: undefined }, 'its owner.json cannot be read; repairDurableHistory moves it aside'],
+      [{ acquired_at: now }, `process 2147483647 has it since ${now}; once that process is gone and 30 s are over`],
+      [{ pid: process.pid }, `process ${process.pid} has it since 2000-01-01T00:00:00.000Z`],
+      [{ pid: 0 }, 'process 0 has it since 2000-01-01T00:00:00.000Z'],
+    ]
+    for (const [more, why] of blocking) {
       const blocked = scratch()
-      mkdirSync(path.join(blocked, '.append.lease'))
-      writeFileSync(path.join(blocked, '.append.lease', 'owner.json'), owner(more))
-      expect(() => appendDurableHistoryRecord(blocked, 1, limits)).toThrow(expect.objectContaining({
-        code: 'HISTORY_BUSY',
-        message: `durable history lease busy: ${path.join(blocked, '.append.lease')}`,
-      }))
+      const lease = path.join(blocked, '.append.lease')
+      mkdirSync(lease)
+      writeFileSync(path.join(lease, 'owner.json'), owner(more))
+      const refused = thrownBy(() => appendDurableHistoryRecord(blocked, 1, limits)) as Error
+      expect(refused).toMatchObject({ code: 'HISTORY_BUSY' })
+      expect(refused.message.startsWith(`durable history lease busy: ${lease}; ${why}`), refused.message).toBe(true)
     }
+    const empty = scratch()
+    mkdirSync(path.join(empty, '.append.lease'))
+    expect(() => appendDurableHistoryRecord(empty, 1, limits)).toThrow('it has no owner.json; in 5 s it is anybody')
   })
 
   it('find this addon’s own as the harness reads it', () => {

@@ -80,7 +80,7 @@ fn an_id_that_somebody_may_have_is_refused_and_kept() {
     let bench = custody();
     let helper = process::idle();
     let host = format!("\"host\":\"{}\"", bench.host.processes.host_name());
-    let text = "registration a custody is held by a live or unverifiable server";
+    let text = "registration a custody is held by a live or unverifiable server: process";
     for existing in [
         planted_receipt("a", helper.number(), ""),
         planted_receipt("a", helper.number(), r#","start_token":"l00000000.1""#),
@@ -91,7 +91,17 @@ fn an_id_that_somebody_may_have_is_refused_and_kept() {
         bench.plant("a", &existing);
         let error = bench.register(&input("a")).unwrap_err();
         assert!(matches!(error, Error::Custody(_)));
-        assert_eq!(error.to_string(), text);
+        let host =
+            if existing.contains("elsewhere") { "elsewhere" } else { &bench.host.processes.host_name() };
+        let pid = if existing.contains(&helper.number().to_string()) && !existing.contains("pids") {
+            helper.number()
+        } else {
+            NOBODY
+        };
+        assert_eq!(
+            error.to_string(),
+            format!("{text} {pid} on {host}; stop it where it runs, or take another id")
+        );
         assert_eq!(bench.text("a"), existing);
     }
 }
@@ -104,14 +114,15 @@ fn what_cannot_be_read_is_kept_named_and_never_overwritten() {
     {
         bench.plant("a", &existing);
         let error = bench.register(&input("a")).unwrap_err().to_string();
-        assert_eq!(error, "registration a custody is unknown: invalid or older server record retained");
+        let what_to_do =
+            "migrateServerRecords changes a record of schema 1 over, anything else is to be removed by hand";
+        let unknown = "registration a custody is unknown: invalid or older server record retained";
+        assert_eq!(error, format!("{unknown}; {what_to_do}"));
         let error = read_server(&bench.registry(), "a", &bench.options()).unwrap_err().to_string();
-        assert_eq!(error, "server record a is invalid or uses an older schema; retained without custody");
+        let retained = "is invalid or uses an older schema; retained without custody";
+        assert_eq!(error, format!("server record a {retained}; {what_to_do}"));
         let error = read_records(&bench.registry(), &bench.options()).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "server record a.json is invalid or uses an older schema; retained without custody"
-        );
+        assert_eq!(error, format!("server record a.json {retained}; {what_to_do}"));
         assert!(list_servers(&bench.registry(), &list_options(&bench)).is_err());
         touch(&bench.registry(), "a", &bench.options(), NOW).unwrap();
         assert_eq!(bench.text("a"), existing);
@@ -267,7 +278,8 @@ fn custody_is_of_a_current_receipt_and_is_let_go_once() {
     changed(take(&record).unwrap_err());
     bench.plant("a", &planted("a", 7, ""));
     let error = take(&record).unwrap_err().to_string();
-    assert_eq!(error, "server record a is invalid or uses an older schema; retained without custody");
+    let retained = "server record a is invalid or uses an older schema; retained without custody; ";
+    assert!(error.starts_with(retained), "{error}");
     assert!(!bench.servers().join(".custody/a/current").exists());
 }
 

@@ -59,7 +59,9 @@ fn rule_1_a_recovery_gives_up_after_250_ms_and_leaves_nothing_of_its_own() {
     let bystander = Planted::new(&scene, "B").with("pid", "102").created(START_MS).contends(&scene);
     let before = scene.host.clock.monotonic();
     let message = refused(scene.acquire(), "LEASE_RECOVERING");
-    assert!(message.starts_with("lease workspace recovery raced with another contender"), "{message}");
+    let whom =
+        format!("lease workspace recovery raced with another contender: {} is still there", bystander.file());
+    assert!(message.starts_with(&whom) && message.contains("(pid 102)"), "{message}");
     assert_eq!(scene.host.clock.monotonic() - before, Duration::from_millis(250));
     assert_eq!(scene.names(), ["current".to_owned(), bystander.file(), "owner-D.json".to_owned()]);
 }

@@ -372,10 +372,21 @@ fn a_failed_write_leaves_the_old_record_and_no_temporary_file() {
     let before = bench.text("a");
     // The lock's name is a directory's, so what is written cannot be published.
     std::fs::remove_file(bench.servers().join(".registry.lock")).unwrap();
-    std::fs::create_dir(bench.servers().join(".registry.lock")).unwrap();
-    assert!(bench.register(&input("a")).is_err());
-    assert_eq!(bench.text("a"), before);
-    assert_eq!(bench.names(), [".registry.lock", "a.json"]);
+    let lock = bench.servers().join(".registry.lock");
+    let refused = || {
+        let error = bench.register(&input("a")).unwrap_err();
+        assert!(matches!(error, Error::Retained(_)), "{error:?}");
+        let what_to_do =
+            format!("{} is no plain file; nothing was changed, remove it by hand", lock.display());
+        assert_eq!(error.to_string(), what_to_do);
+        assert_eq!(bench.text("a"), before);
+        assert_eq!(bench.names(), [".registry.lock", "a.json"]);
+    };
+    std::fs::create_dir(&lock).unwrap();
+    refused();
+    std::fs::remove_dir(&lock).unwrap();
+    std::os::unix::fs::symlink("elsewhere", &lock).unwrap();
+    refused();
 }
 
 #[test]

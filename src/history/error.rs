@@ -35,8 +35,8 @@ pub enum Error {
     #[error("durable history has no segment number left: {}", .0.display())]
     NoSegmentLeft(PathBuf),
     /// Another writer has the lease, or what its owner left cannot be judged.
-    #[error("durable history lease busy: {}", .0.display())]
-    Busy(PathBuf),
+    #[error("durable history lease busy: {}; {}", .0.path.display(), .0.why)]
+    Busy(Busy),
     /// As [`Error::Busy`], and only a person can know whether the owner is gone for good.
     #[error(
         "durable history lease busy: {}; its owner is in another pid namespace, of which nothing can be told from here: \
@@ -56,6 +56,14 @@ pub enum Error {
     Path(#[from] PathError),
     #[error("a caller's function threw")]
     Thrown(Thrown),
+}
+
+/// A lease that cannot be had now.
+#[derive(Debug)]
+pub struct Busy {
+    pub path: PathBuf,
+    /// Who has it since when, or what else keeps it, and what to do about it.
+    pub why: String,
 }
 
 impl From<Thrown> for Error {

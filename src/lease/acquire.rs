@@ -2,7 +2,7 @@
 
 use nix::errno::Errno;
 
-use super::contender::{Contender, Plan};
+use super::contender::{not_opened, Contender, Plan};
 use super::entry::Entry;
 use super::liveness::{explain, Liveness};
 use super::look::{self, OwnerFile};
@@ -163,9 +163,7 @@ fn open(contender: Contender<'_>) -> Result<Option<Dir>, Error> {
     match Dir::open(&contender.host.files, path) {
         Ok(dir) => Ok(Some(dir)),
         Err(error) if error.is_missing() => Ok(None),
-        Err(source) => {
-            Err(Error::At { what: format!("lease directory {} cannot be opened", path.display()), source })
-        }
+        Err(source) => Err(not_opened(contender.host, path, source)),
     }
 }
 

@@ -7,6 +7,7 @@ use super::draft::{Composed, Draft};
 use super::liveness::Judge;
 use super::owner::{is_safe_component, Owner};
 use super::{Durability, Error, Hooks, Input};
+use crate::files::{Kind, PathError};
 use crate::host::Host;
 use crate::javascript::{paths, timestamp};
 use crate::process::Pid;
@@ -115,6 +116,13 @@ pub(super) fn resolve(host: &Host, path: &Path) -> Result<PathBuf, Error> {
         Some(name) if is_safe_component(name) => Ok(path),
         _ => Err(invalid("the last part of path must be a safe component")),
     }
+}
+
+/// Why a lease's directory could not be opened.
+pub(super) fn not_opened(host: &Host, path: &Path, source: PathError) -> Error {
+    let is_link = host.files.stat(path).is_ok_and(|stat| stat.kind == Kind::Symlink);
+    let why = if is_link { " (it is a symbolic link, and not followed)" } else { "" };
+    Error::At { what: format!("lease directory {} cannot be opened{why}", path.display()), source }
 }
 
 fn whole(number: f64) -> Option<i64> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::contender::{now, resolve};
+use super::contender::{not_opened, now, resolve};
 use super::liveness::{Judge, Liveness};
 use super::look::{self, ClaimFile};
 use super::owner::is_owner_file;
@@ -69,9 +69,7 @@ pub fn inspect(
     match Dir::open(&host.files, &path) {
         Ok(dir) => inspect_dir(&dir, &judge, now),
         Err(error) if error.is_missing() => Ok(free(inventory::digest(&[]))),
-        Err(source) => {
-            Err(Error::At { what: format!("lease directory {} cannot be opened", path.display()), source })
-        }
+        Err(source) => Err(not_opened(host, &path, source)),
     }
 }
 

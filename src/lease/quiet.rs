@@ -58,7 +58,7 @@ impl Quiet {
         let Some(first) = self.others.first() else { return Ok(None) };
         let left = self.until.saturating_sub(contender.host.clock.monotonic());
         if left.is_zero() {
-            return Err(Error::raced(contender.scope(), &format!("{first} is still there")));
+            return Err(Error::raced(contender.scope(), &still_there(dir, first)));
         }
         Ok(Some(Pause { at_most: left.min(POLL), wake: watch.into_iter().collect() }))
     }
@@ -82,4 +82,17 @@ pub(super) fn others(entry: &Entry, observed: &Owner) -> Result<Vec<String>, Pat
 pub(super) fn may_act(contender: Contender<'_>, dir: &Dir, name: &str) -> Result<bool, Error> {
     let Some(file) = look::contender(dir, name)? else { return Ok(false) };
     Ok(contender.judge().may_act(&file.owner, file.stat.modified_ms))
+}
+
+/// Who has not left. A process that lost its lease without knowing (a cleaner removed `current`) stays for as long as it
+/// lives, and a person has to know which one.
+fn still_there(dir: &Dir, name: &str) -> String {
+    let pid = match look::contender(dir, name) {
+        Ok(Some(file)) => file.owner.pid.to_string(),
+        Ok(None) | Err(_) => "unknown".to_owned(),
+    };
+    format!(
+        "{name} is still there; its process (pid {pid}) is at it, or has lost the lease without knowing: when this \
+         lasts, let it release or end it"
+    )
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
-use super::contender::resolve;
+use super::contender::{not_opened, resolve};
 use super::inspect::{inspect_dir, Inspection};
 use super::inventory::{self, Item};
 use super::liveness::{explain, Judge, Liveness};
@@ -52,10 +52,7 @@ pub fn repair(host: &Host, path: &Path, request: &Request) -> Result<Repaired, E
     if !is_sha256(&request.digest) || request.actor.trim().is_empty() || request.reason.trim().is_empty() {
         return Err(refuse("it takes a digest, an actor and a reason".into()));
     }
-    let dir = Dir::open(&host.files, &path).map_err(|source| Error::At {
-        what: format!("lease directory {} cannot be opened", path.display()),
-        source,
-    })?;
+    let dir = Dir::open(&host.files, &path).map_err(|source| not_opened(host, &path, source))?;
     if !dir.try_lock()? {
         return Err(Error::Recovering(format!(
             "lease at {} is being repaired by another process",

@@ -134,7 +134,8 @@ pub(crate) fn list_workflow_recoveries<'env>(
 /// paths could all be read, `partial` when some, `unavailable` when nothing. `observation_detail` says why.
 ///
 /// At most `maxPaths` dirty paths (15), each cut to 500 characters; then `dirty_paths_truncated`. A detached `branch` is
-/// `HEAD`. Blocks for as long as `git` takes. Throws `WORKFLOW_INPUT` for a `cwd` that is not absolute.
+/// `HEAD`. Blocks for as long as `git` takes. As for `git status`, the clean filters that the Git configuration names are
+/// started for files that may have changed: do not observe a repository whose configuration you do not trust. Throws `WORKFLOW_INPUT` for a `cwd` that is not absolute.
 #[napi(
     catch_unwind,
     ts_args_type = "cwd: string, options?: { maxPaths?: number }",

@@ -78,12 +78,18 @@ pub(super) fn readable(
     match (found, schema) {
         (Found::Record(record, _), _) => Ok(Some(*record)),
         (Found::Missing, _) | (Found::Invalid(_) | Found::Unreadable(_), Schema::Current) => Ok(None),
-        (Found::Invalid(_), Schema::Custody) => Err(Error::Retained(without_custody(name))),
+        (Found::Invalid(_), Schema::Custody) => {
+            Err(Error::Retained(format!("{}; {WHAT_TO_DO}", without_custody(name))))
+        }
         (Found::Unreadable(error), Schema::Custody) => {
             Err(Error::Retained(format!("{}: {error}", without_custody(name))))
         }
     }
 }
+
+/// About a file that holds no record of custody's.
+pub(super) const WHAT_TO_DO: &str =
+    "migrateServerRecords changes a record of schema 1 over, anything else is to be removed by hand";
 
 fn without_custody(name: impl Display) -> String {
     format!("server record {name} is invalid or uses an older schema; retained without custody")

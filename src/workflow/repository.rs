@@ -128,8 +128,9 @@ const ELSEWHERE: [&str; 13] = [
 /// Variables that are the caller's, where its runtime has them: the process's own may be others.
 const CALLERS: [&str; 3] = ["PATH", "HOME", "XDG_CONFIG_HOME"];
 
-/// Run `git` in a directory until `deadline` by the monotonic clock. It takes no locks, asks nobody, and starts no
-/// program that the repository names.
+/// Run `git` in a directory until `deadline` by the monotonic clock. It takes no locks, asks nobody, and starts no file
+/// system monitor of the repository's. It does start the clean filter that the configuration has for a file that may
+/// have changed: without it, what differs from the commit only before the filter would be called dirty.
 fn run(
     host: &Host,
     cwd: &Path,

@@ -60,7 +60,7 @@ impl Server {
                 Ending::new("refused: the record cannot be read")
             }
             Error::Lease(error) if error.is_contention() => Ending::new("refused: the lease is held"),
-            Error::Custody(text) if text.ends_with("held by a live or unverifiable server") => {
+            Error::Custody(text) if text.contains("held by a live or unverifiable server") => {
                 Ending::new("refused: the id is held")
             }
             error => Ending::fault("failed", error.to_string()),

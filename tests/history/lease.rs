@@ -114,7 +114,7 @@ pub fn put_owner(seat: &Seat, owner: &str) {
 
 pub fn is_busy<T: std::fmt::Debug>(outcome: Result<T>) -> bool {
     match outcome {
-        Err(Error::Busy(path)) => path == Path::new("/h").join(LEASE),
+        Err(Error::Busy(busy)) => busy.path == Path::new("/h").join(LEASE),
         _ => false,
     }
 }

@@ -214,6 +214,23 @@ fn observing_takes_no_lock_and_runs_nothing_that_the_repository_names() {
 }
 
 #[test]
+fn a_file_that_its_clean_filter_makes_what_was_committed_is_not_dirty() {
+    let dir = repository();
+    fs::write(dir.path().join(".gitattributes"), "a filter=upper\n").unwrap();
+    git(dir.path(), &["config", "filter.upper.clean", "tr a-z A-Z"]);
+    git(dir.path(), &["add", "--renormalize", "."]);
+    git(dir.path(), &["add", ".gitattributes"]);
+    git(dir.path(), &["commit", "-qm", "two"]);
+    let file = dir.path().join("a");
+    fs::write(&file, "a").unwrap();
+    let later = std::time::SystemTime::now() + Duration::from_secs(60);
+    fs::File::options().append(true).open(&file).unwrap().set_modified(later).unwrap();
+    assert_eq!(members(dir.path(), &["observation", "dirty_paths"]), some(&["ok", "[]"]));
+    fs::write(&file, "b").unwrap();
+    assert_eq!(members(dir.path(), &["dirty_paths"]), some(&[r#"["a"]"#]));
+}
+
+#[test]
 fn a_path_that_is_not_absolute_is_refused() {
     for cwd in ["", "relative", "/a\0b"] {
         assert!(observe(&real(), cwd, 15).is_err());

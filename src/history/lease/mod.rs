@@ -28,8 +28,10 @@ mod sweep;
 pub mod torn;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use super::error::Busy;
 use super::home::Home;
 use super::{Error, Result, Writing};
 use crate::clock::Pause;
@@ -45,6 +47,10 @@ const EMPTY_FOR_MS: i64 = 5_000;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Staleness comes with time and wakes nobody: a waiter looks this often by itself.
 const POLL: Duration = Duration::from_millis(50);
+
+const TORN: &str = "its owner.json cannot be read; repairDurableHistory moves it aside, for the digest that \
+    inspectDurableHistoryLease gives";
+const EMPTY: &str = "it has no owner.json; in 5 s it is anybody's, unless whoever made it writes one";
 
 /// A held lease.
 #[derive(Debug)]
@@ -113,14 +119,16 @@ enum Attempt {
     TookOver(Lease),
     /// It changed while we looked.
     Again,
-    Busy,
+    /// Why.
+    Busy(String),
     Elsewhere,
 }
 
 /// What stands under the lease's name.
 enum Found {
     Nothing,
-    Busy,
+    /// Why.
+    Busy(String),
     /// An old owner of another pid namespace.
     Elsewhere,
     Empty(Dir),
@@ -151,24 +159,22 @@ impl Acquiring {
                 Some(left) if !left.is_zero() => home.dir.watch()?,
                 _ => None,
             };
-            let tried = self.try_twice(host, home)?;
-            let is_elsewhere = matches!(tried, Attempt::Elsewhere);
-            match tried {
+            let path = || home.dir.path().join(&self.name);
+            let refusal = match self.try_twice(host, home)? {
                 Attempt::Held(lease) => return Ok(Progress::Done(lease)),
                 Attempt::TookOver(lease) => {
                     self.taken_over = Some(lease);
                     return Ok(Progress::Wait(Pause { at_most: LOOK_AGAIN, wake: Vec::new() }));
                 }
-                Attempt::Again | Attempt::Busy | Attempt::Elsewhere => {}
-            }
+                Attempt::Again => busy(path(), "it changes hands while it is looked at; try again"),
+                Attempt::Busy(why) => busy(path(), why),
+                Attempt::Elsewhere => Error::Elsewhere(path()),
+            };
             match left {
                 None if !self.writing.lease_wait.is_zero() => {
                     self.until = Some(now + self.writing.lease_wait)
                 }
-                None | Some(Duration::ZERO) => {
-                    let path = home.dir.path().join(&self.name);
-                    return Err(if is_elsewhere { Error::Elsewhere(path) } else { Error::Busy(path) });
-                }
+                None | Some(Duration::ZERO) => return Err(refusal),
                 Some(left) => {
                     let wake = wake.into_iter().collect();
                     return Ok(Progress::Wait(Pause { at_most: left.min(POLL), wake }));
@@ -194,7 +200,7 @@ impl Acquiring {
     fn attempt(&self, host: &Host, home: &Home) -> Result<Attempt> {
         let found = self.look(host, home)?;
         match found {
-            Found::Busy => return Ok(Attempt::Busy),
+            Found::Busy(why) => return Ok(Attempt::Busy(why)),
             Found::Elsewhere => return Ok(Attempt::Elsewhere),
             Found::Nothing | Found::Empty(_) | Found::Dead(_) => {}
         }
@@ -209,7 +215,7 @@ impl Acquiring {
                 }
             },
             Found::Empty(dir) => (Over::Emptied(dir), false),
-            Found::Nothing | Found::Busy | Found::Elsewhere => (Over::Nothing, false),
+            Found::Nothing | Found::Busy(_) | Found::Elsewhere => (Over::Nothing, false),
         };
         let Some(lease) = claim.publish(home, &self.name, &over)? else { return Ok(Attempt::Again) };
         if let Err(error) = self.settle(host, home, &lease) {
@@ -223,7 +229,7 @@ impl Acquiring {
     fn settle(&self, host: &Host, home: &Home, lease: &Lease) -> Result<()> {
         home.must_not_have_moved(host)?;
         if !lease.is_held(home)? {
-            return Err(Error::Busy(home.dir.path().join(&self.name)));
+            return Err(busy(home.dir.path().join(&self.name), "it was taken away at once; try again"));
         }
         home.sync()?;
         sweep::sweep(host, home, &self.name);
@@ -236,15 +242,19 @@ impl Acquiring {
             Occupant::Owner(owner) => Ok(match owner.judge(host) {
                 Verdict::Dead => Found::Dead(occupied.dir),
                 Verdict::Elsewhere => Found::Elsewhere,
-                Verdict::Live => Found::Busy,
+                Verdict::Live => Found::Busy(owner.since()),
             }),
-            Occupant::Torn => Ok(Found::Busy),
+            Occupant::Torn => Ok(Found::Busy(TORN.to_owned())),
             Occupant::Nobody => {
                 let changed = occupied.dir.stat()?.changed_ms;
                 // A time that lies ahead counts as now: it cannot be told how long ago it was.
                 let unchanged = host.clock.now_ms().saturating_sub(changed) >= EMPTY_FOR_MS;
-                Ok(if unchanged { Found::Empty(occupied.dir) } else { Found::Busy })
+                Ok(if unchanged { Found::Empty(occupied.dir) } else { Found::Busy(EMPTY.to_owned()) })
             }
         }
     }
+}
+
+pub(super) fn busy(path: PathBuf, why: impl Into<String>) -> Error {
+    Error::Busy(Busy { path, why: why.into() })
 }

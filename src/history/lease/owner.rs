@@ -76,6 +76,15 @@ pub(super) enum Verdict {
 }
 
 impl Record {
+    /// Who has the lease, for whoever may not take it.
+    pub(super) fn since(&self) -> String {
+        let at = timestamp::format(self.acquired_ms).unwrap_or_default();
+        format!(
+            "process {} has it since {at}; once that process is gone and 30 s are over it is taken over",
+            self.pid
+        )
+    }
+
     pub(super) fn is_dead(&self, host: &Host) -> bool {
         self.judge(host) == Verdict::Dead
     }

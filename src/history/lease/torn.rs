@@ -8,6 +8,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use super::busy;
 use super::owner::{self, Occupant, Verdict, STALE_MS};
 use crate::files::record::write_new;
 use crate::files::{Dir, PathError};
@@ -103,7 +104,7 @@ pub(in crate::history) fn move_aside(
     let nothing = "is not torn, nor its owner known to be gone";
     let Some(lease) = home.open_inside(name)? else { return refuse(nothing) };
     if !lease.dir.try_lock()? {
-        return Err(Error::Busy(path));
+        return Err(busy(path, "another process repairs it"));
     }
     let items = inventory::read(&lease.dir)?;
     match state_of(host, &lease.dir, &items)? {

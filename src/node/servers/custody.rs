@@ -58,7 +58,8 @@ fn custody(env: &Env) -> Result<Servers<'_>> {
 
 /// Register a server under its id's custody. The same running server gets the registration that it has; an id that a
 /// live or unverifiable server has, and a file that cannot be read, are refused (`SERVER_CUSTODY`) and stay.
-/// `null` when no coordination root resolves.
+/// Like every change, it throws `LEASE_HELD` or `LEASE_RECOVERING` when another process has the id's mutation lease for
+/// longer than `custodyWaitMs`. `null` when no coordination root resolves.
 #[napi(
     namespace = "custody",
     catch_unwind,

@@ -2,6 +2,7 @@
 
 use super::is_same_custody;
 use super::lease;
+use crate::servers::read::WHAT_TO_DO;
 use crate::servers::registry::{Options, Project, Registry};
 use crate::servers::state::all_absent;
 use crate::servers::store::{Changed, Found, Replacement, Synced};
@@ -60,7 +61,7 @@ fn ours_already(
     let processes = registry.host.processes.as_ref();
     match seen {
         Found::Missing => Ok(None),
-        Found::Invalid(_) => Err(Error::Custody(unknown(id))),
+        Found::Invalid(_) => Err(Error::Custody(format!("{}; {WHAT_TO_DO}", unknown(id)))),
         Found::Unreadable(error) => Err(Error::Custody(format!("{}: {error}", unknown(id)))),
         Found::Record(existing, _) => {
             let is_running = || server_state(processes, existing) == ServerState::Running;
@@ -68,8 +69,10 @@ fn ours_already(
                 return Ok(Some(existing.as_ref().clone()));
             }
             if existing.host() != Some(processes.host_name().as_str()) || !all_absent(processes, existing) {
+                let (pid, host) = (existing.leader().number, existing.host().unwrap_or("an unknown host"));
                 return Err(Error::Custody(format!(
-                    "registration {id} custody is held by a live or unverifiable server"
+                    "registration {id} custody is held by a live or unverifiable server: process {pid} on {host}; \
+                     stop it where it runs, or take another id"
                 )));
             }
             Ok(None)

@@ -52,13 +52,23 @@ pub(super) fn try_take(store: &Store, sharing: Sharing) -> Result<Option<Locked>
 
 fn open(store: &Store, sharing: Sharing) -> Result<File, Error> {
     let mode = sharing.file_mode();
-    let file = store.dir.open_file(NAME, Access::CreateIfMissing { mode })?;
+    let not_a_file = || {
+        let path = store.dir.path().join(NAME);
+        let path = path.display();
+        Error::Retained(format!("{path} is no plain file; nothing was changed, remove it by hand"))
+    };
+    let file = match store.dir.open_file(NAME, Access::CreateIfMissing { mode }) {
+        // A link, which is not followed; a directory; a socket.
+        Err(error)
+            if [Errno::ELOOP, Errno::EISDIR, Errno::ENXIO].into_iter().any(|errno| error.is(errno)) =>
+        {
+            return Err(not_a_file())
+        }
+        opened => opened?,
+    };
     let stat = file.stat()?;
     if stat.kind != Kind::File {
-        let path = file.path().display();
-        return Err(Error::Retained(format!(
-            "{path} is no plain file; nothing was changed, remove it by hand"
-        )));
+        return Err(not_a_file());
     }
     // The umask may have cut the mode that others of the group need.
     if stat.mode & 0o777 != mode && stat.uid == store.host.processes.effective_uid() {

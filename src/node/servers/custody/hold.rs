@@ -85,10 +85,10 @@ fn let_go<'env>(scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> 
 
 /// Hold the exact registration that `record` is the receipt of while `effect` runs, and while what it returns is
 /// unsettled. Nobody else registers, touches, removes or stops its id meanwhile; a call for the same id from `effect`
-/// is refused at once. Custody is let go exactly once, whatever comes of the effect, and when its environment ends.
+/// is refused at once; a `stopServer`, which blocks nobody, when `custodyWaitMs` are over. Custody is let go exactly once, whatever comes of the effect, and when its environment ends.
 ///
 /// Throws `registration custody root is unavailable` without a project, and `registration … custody changed` when the
-/// receipt is no longer current (both `SERVER_CUSTODY`).
+/// receipt is no longer current (both `SERVER_CUSTODY`); `LEASE_HELD` while another process changes the id.
 #[napi(
     namespace = "custody",
     catch_unwind,
