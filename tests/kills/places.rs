@@ -95,11 +95,16 @@ fn here(kind: &str) -> Option<PathBuf> {
 /// A process is killed before its first call there, and then before every so many-th. Where each sync waits for a disk,
 /// `npm test` is content with some.
 pub fn stride(place: &Path) -> usize {
-    if effort() > 1 || kind_of(place) == Some("tmpfs") {
+    if effort() > 1 || is_in_memory(place) {
         1
     } else {
         3
     }
+}
+
+/// Whether a sync costs next to nothing there.
+pub fn is_in_memory(place: &Path) -> bool {
+    kind_of(place) == Some("tmpfs")
 }
 
 #[cfg(target_os = "linux")]
