@@ -1,7 +1,7 @@
 // The referee of the contention tests sees what it has to see.
 
 import { expect, it } from 'vitest'
-import { fault } from './support/mixed/faults.js'
+import { Counts, fault } from './support/mixed/faults.js'
 import { judge } from './support/mixed/referee.js'
 
 const log = (...lines: string[]) => judge(lines.map((line, index) => `${(index + 1) * 1_000_000} ${line}`).join('\n'))
@@ -37,4 +37,11 @@ it('takes no refusal for a fault, and no fault for a refusal', () => {
   expect(fault('lease workspace is held by a live or unexpired owner, or its liveness is unknown: alive')).toBeUndefined()
   expect(fault('lease workspace recovery is already in progress')).toBeUndefined()
   expect(fault('lease workspace current is corrupt')).toBe('unexplained: lease workspace current is corrupt')
+})
+
+it('tells faults of one name in one number', () => {
+  const counts = new Counts()
+  for (const text of ['V1: a late reclaimer', 'V1: another way', 'V3: a gap', 'no name']) counts.add(`javascript: ${text}`)
+  expect(counts.inWords()).toBe('2 × V1, 1 × V3, 1 × no name')
+  expect(new Counts().inWords()).toBe('no failures')
 })

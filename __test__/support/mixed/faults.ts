@@ -24,12 +24,12 @@ export function fault(text: string): string | undefined {
 export class Counts {
   private readonly counts = new Map<string, number>()
 
-  add(text: string): void {
-    this.counts.set(text, (this.counts.get(text) ?? 0) + 1)
+  add(text: string, times = 1): void {
+    this.counts.set(text, (this.counts.get(text) ?? 0) + times)
   }
 
   addAll(other: Counts): void {
-    for (const [text, times] of other.counts) this.counts.set(text, (this.counts.get(text) ?? 0) + times)
+    for (const [text, times] of other.counts) this.add(text, times)
   }
 
   startingWith(prefix: string): string[] {
@@ -44,8 +44,9 @@ export class Counts {
 
   /** In one line, faults by their name where they have one. */
   inWords(): string {
-    const name = (text: string) => text.replace(/^\w+: /, '').replace(/^(V\d)\b.*/, '$1')
-    const words = this.sorted().map(([text, times]) => `${times} × ${name(text)}`)
+    const byName = new Counts()
+    for (const [text, times] of this.counts) byName.add(text.replace(/^\w+: /, '').replace(/^(V\d)\b.*/, '$1'), times)
+    const words = byName.sorted().map(([name, times]) => `${times} × ${name}`)
     return words.length > 0 ? words.join(', ') : 'no failures'
   }
 
