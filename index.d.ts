@@ -1196,7 +1196,8 @@ export declare function repairNoClobberLease(path: string, options: { digest: st
 
 /**
  * Ask the supervisor to stop. `stop.json` is written first, so that the request survives a signal that is lost; then a
- * running supervisor of this host gets SIGTERM, if its process still is the one that wrote the record.
+ * running supervisor of this host gets SIGTERM, if its process still is the one that wrote the record and whoever wrote
+ * the file may signal it.
  *
  * Returns the status read afterwards; `stop.signal` is `null` when there was nobody to signal. `dependencies` replace the
  * machine's answers: `kill` the signal itself. Throws the failed system call's code.

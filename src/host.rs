@@ -1,6 +1,7 @@
 //! The host: a machine as one value. Every verb of the core takes it first.
 
 pub mod features;
+pub mod users;
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

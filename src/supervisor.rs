@@ -11,13 +11,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::files::record::{self, Read};
-use crate::files::{Dir, PathError, Sharing};
+use crate::files::{Access, Dir, PathError, Sharing};
+use crate::host::users::{owner_to_keep, Foreign, Writer};
 use crate::host::Host;
 use crate::javascript::json::{self, Object, Value};
 use crate::javascript::timestamp;
 use crate::process::generation::{self, PidToken};
 use crate::process::signal::{self, signal_if_same, Signalled};
-use crate::process::{Asked, Dependencies, Pid, Presence, Signal};
+use crate::process::{Asked, Dependencies, Generation, Pid, Presence, Signal};
 
 /// A heartbeat older than this is stale.
 const STALE_HEARTBEAT_MS: i64 = 15_000;
@@ -90,7 +91,8 @@ pub fn read_status(host: &Host, coord_root: &Path, now_ms: i64, dependencies: &d
 }
 
 /// Ask the supervisor to stop: the request goes to disk first, so that it survives a signal that is lost; then a
-/// running supervisor of this host gets SIGTERM, if its process still is the one that wrote the record.
+/// running supervisor of this host gets SIGTERM, if its process still is the one that wrote the record, and whoever
+/// wrote it may signal it: else it is not sent.
 ///
 /// # Errors
 /// [`Error`]
@@ -108,7 +110,10 @@ pub fn request_stop(
     let mut signal = None;
     if let Some((pid, service)) = running.and_then(|service| Some((service.pid()?, service))) {
         let (processes, token) = (host.processes.as_ref(), service.start_token());
-        signal = Some(signal_if_same(processes, pid, token, Signal::SIGTERM, dependencies)?);
+        signal = Some(match service.writer.may_signal(host, pid) {
+            true => signal_if_same(processes, pid, token, Signal::SIGTERM, dependencies)?,
+            false => Signalled { verdict: Generation::Unknown, outcome: None },
+        });
     }
     let status = read_status(host, coord_root, host.clock.now_ms(), dependencies);
     Ok(Stop { status, requested_at, signal })
@@ -130,7 +135,7 @@ fn write_request(
     let text = json::stringify(&Value::Object(request)) + "\n";
     let temporary = format!("{STOP}.tmp.{me}.{}", host.processes.fresh_id());
     sharing.write_new(&dir, &temporary, text.as_bytes())?;
-    let published = dir.rename(&temporary, STOP);
+    let published = give_to_owner(host, &dir, &temporary).and_then(|()| dir.rename(&temporary, STOP));
     if published.is_err() {
         // Best effort: the failure that is reported is the first one.
         let _ = dir.unlink(&temporary);
@@ -138,8 +143,17 @@ fn write_request(
     published
 }
 
+/// What root asks for is for the directory's user to read.
+fn give_to_owner(host: &Host, dir: &Dir, name: &str) -> Result<(), PathError> {
+    match owner_to_keep(host, &dir.stat()?) {
+        Ok(Some((uid, gid))) => dir.open_file(name, Access::Read)?.set_owner(uid, gid),
+        Ok(None) | Err(Foreign) => Ok(()),
+    }
+}
+
 /// A valid record of a supervisor.
 struct Service {
+    writer: Writer,
     record: Value,
     /// `None` when it is no instant.
     heartbeat_ms: Option<i64>,
@@ -148,7 +162,7 @@ struct Service {
 impl Service {
     fn read(host: &Host, coord_root: &Path) -> Option<Service> {
         let dir = Dir::open(&host.files, &paths(coord_root).root).ok()?;
-        let Ok(Read::Bytes { bytes, .. }) = record::read(&dir, SERVICE, RECORD_LIMIT_BYTES) else {
+        let Ok(Read::Bytes { bytes, stat }) = record::read(&dir, SERVICE, RECORD_LIMIT_BYTES) else {
             return None;
         };
         let record = json::parse(&bytes).ok()?;
@@ -159,7 +173,7 @@ impl Service {
             && members.get("keep_alive").is_some_and(|keep| keep.as_bool().is_some());
         let heartbeat = members.get("heartbeat_at").and_then(Value::as_text).filter(|_| is_valid)?;
         let heartbeat_ms = heartbeat.to_str().and_then(timestamp::parse);
-        Some(Service { heartbeat_ms, record })
+        Some(Service { writer: Writer::of(host, &stat), heartbeat_ms, record })
     }
 
     fn text(&self, name: &str) -> Option<&str> {

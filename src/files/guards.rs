@@ -175,6 +175,10 @@ impl Dir {
         self.open.files.set_mode(self.open.handle, mode).map_err(self.open.fail("fchmod"))
     }
 
+    pub fn set_owner(&self, uid: u32, gid: u32) -> Result<()> {
+        self.open.files.set_owner(self.open.handle, uid, gid).map_err(self.open.fail("fchown"))
+    }
+
     /// Try to take the directory's advisory lock: whether it was taken. It goes with the handle.
     pub fn try_lock(&self) -> Result<bool> {
         self.open.files.try_lock(self.open.handle).map_err(self.open.fail("flock"))

@@ -130,7 +130,9 @@ impl Sharing {
     fn widen_dir(self, dir: &Dir) -> Result<(), PathError> {
         match self {
             Sharing::Private => Ok(()),
-            Sharing::Group => dir.set_mode(self.directory_mode()),
+            // What the directory has of its parent beyond permissions stays: the set-group-id bit gives everything below
+            // to the project's group.
+            Sharing::Group => dir.set_mode(dir.stat()?.mode & !0o777 | self.directory_mode()),
         }
     }
 }

@@ -14,13 +14,15 @@ pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) identity: Identity,
     pub(crate) size: u64,
-    /// Lower-case hexadecimal; `None` for what is no plain file.
+    /// Lower-case hexadecimal, of the first mebibyte; `None` for what is no plain file.
     pub(crate) sha256: Option<String>,
 }
 
 /// How many directories below it are looked into. What anybody puts there is three deep; whatever somebody else has
 /// put there is listed down to here, so that it cannot use up the stack or the descriptors.
 const DEPTH: usize = 16;
+/// How much of a file is hashed: far more than any that belongs there has, so that nobody waits for what does not.
+const HASHED_BYTES: u64 = 1024 * 1024;
 
 /// Everything, sorted by name. What goes away while it is read is left out.
 pub(crate) fn read(dir: &Dir) -> Result<Vec<Item>, PathError> {
@@ -82,15 +84,16 @@ fn read_item(items: &mut Vec<Item>, dir: &Dir, name: &OsStr, prefix: &str) -> Re
 fn hash(dir: &Dir, name: &OsStr) -> Result<String, PathError> {
     let file = dir.open_file(name, Access::Read)?;
     let (mut hasher, mut offset, mut buffer) = (Sha256::new(), 0, vec![0; 64 * 1024]);
-    loop {
+    while offset < HASHED_BYTES {
         match file.read_at(offset, &mut buffer)? {
-            0 => return Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            0 => break,
             count => {
                 hasher.update(&buffer[..count]);
                 offset += count as u64;
             }
         }
     }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
@@ -100,6 +103,18 @@ mod tests {
     use super::*;
     use crate::files::disk::Disk;
     use crate::files::Files;
+
+    #[test]
+    fn a_file_that_is_no_lease_s_is_not_read_to_its_end() {
+        let root = tempfile::tempdir().unwrap();
+        let file = std::fs::File::create(root.path().join("f")).unwrap();
+        // A day's reading, if it were read.
+        file.set_len(1 << 42).unwrap();
+        let files: Rc<dyn Files> = Rc::new(Disk::default());
+        let items = read(&Dir::open(&files, root.path()).unwrap()).unwrap();
+        assert_eq!(items[0].size, 1 << 42);
+        assert!(items[0].sha256.is_some());
+    }
 
     #[test]
     fn what_is_nested_deeper_than_anybody_nests_is_not_looked_into() {

@@ -8,8 +8,9 @@ use std::ffi::OsStr;
 use super::custody::lease;
 use super::record::is_receipt;
 use super::registry::{Options, Project, Registry};
-use super::store::{owner_to_keep, Changed, Found, Invalid, Replacement, Synced};
+use super::store::{Changed, Found, Invalid, Replacement, Synced};
 use super::{Error, Schema, ServerId, ServerRecord, Site, Store};
+use crate::host::users::owner_to_keep;
 use crate::javascript::json::{Object, Value};
 
 /// What became of the records that were not yet of the schema.

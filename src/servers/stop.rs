@@ -178,7 +178,8 @@ impl Stop {
         if nobody {
             return Ok(self.remove_then(host, self.result(false, Method::NotRunning)));
         }
-        if let Some(detail) = warrant::missing(host, &self.record, self.options.site.as_ref(), &targets)? {
+        let StopOptions { site, schema, .. } = &self.options;
+        if let Some(detail) = warrant::missing(host, &self.record, *schema, site.as_ref(), &targets)? {
             return Ok(Turn::Done(self.refused(Generation::Same, detail)));
         }
         if self.policy.needs_receipt && !self.is_current(host)? {

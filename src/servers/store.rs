@@ -21,7 +21,6 @@ use std::path::PathBuf;
 
 use nix::errno::Errno;
 
-pub use self::writer::Writer;
 use super::record::RECORD_LIMIT_BYTES;
 use super::{Error, Schema, ServerId, ServerRecord, Sharing};
 use crate::files::{record, Dir, PathError, Stat};
@@ -235,22 +234,6 @@ fn superseded(found: Found) -> Result<Changed, Error> {
     match found {
         Found::Unreadable(error) => Err(error.into()),
         _ => Ok(Changed::Superseded),
-    }
-}
-
-/// Another user's file, which only root can write for them.
-#[derive(Debug)]
-pub struct Foreign;
-
-/// The owner that the rewritten file must be given for it to stay its user's; `None` when it is so by itself.
-///
-/// # Errors
-/// [`Foreign`]
-pub fn owner_to_keep(host: &Host, stat: &Stat) -> Result<Option<(u32, u32)>, Foreign> {
-    match host.processes.effective_uid() {
-        me if me == stat.uid => Ok(None),
-        0 => Ok(Some((stat.uid, stat.gid))),
-        _ => Err(Foreign),
     }
 }
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::custody::lease;
 use super::registry::{Options, Project, Registry};
-use super::store::{owner_to_keep, Changed, Found, Replacement, Synced};
+use super::store::{Changed, Found, Replacement, Synced};
 use super::{Error, Schema, ServerId, ServerRecord, Store};
+use crate::host::users::owner_to_keep;
 use crate::javascript::timestamp;
 
 /// How often [`touch_sparingly`] touches at most.

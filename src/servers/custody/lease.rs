@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::files::Kind;
+use crate::files::{Dir, Kind};
+use crate::host::users::owner_to_keep;
 use crate::host::Host;
 use crate::javascript::json::sha256_hex;
 use crate::lease::{self, acquire_within, Durability, Lease, NoHooks};
@@ -34,6 +35,7 @@ pub fn input(coord_root: &Path, id: &ServerId) -> lease::Input {
 /// [`Error::Lease`] as the lease gives it; [`Error::Retained`] when the leases' directory leads elsewhere.
 pub fn take(host: &Host, coord_root: &Path, id: &ServerId, wait: Duration) -> Result<Lease, Error> {
     must_lie_here(host, coord_root)?;
+    make_for_owner(host, coord_root, id)?;
     let input = input(coord_root, id);
     match lease::acquire(host, &input, &NoHooks) {
         Err(refusal) if refusal.is_contention() && !wait.is_zero() && !is_held_here(host, &refusal) => {
@@ -79,8 +81,30 @@ pub(super) fn must_lie_here(host: &Host, coord_root: &Path) -> Result<(), Error>
     }
 }
 
+/// What root makes in a user's registry is the user's: they could not look into root's.
+fn make_for_owner(host: &Host, coord_root: &Path, id: &ServerId) -> Result<(), Error> {
+    let mut dir = match Dir::open(&host.files, &directory(coord_root)) {
+        Ok(dir) => dir,
+        Err(error) if error.is_missing() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let Ok(Some((uid, gid))) = owner_to_keep(host, &dir.stat()?) else { return Ok(()) };
+    for name in [LEASES, id.as_str()] {
+        match dir.make_dir(name, 0o700) {
+            Err(error) if !error.is_taken() => return Err(error.into()),
+            _ => dir = dir.open_dir(name)?,
+        }
+        if dir.stat()?.uid != uid {
+            dir.set_owner(uid, gid)?;
+        }
+    }
+    Ok(())
+}
+
+const LEASES: &str = ".custody";
+
 fn leases(coord_root: &Path) -> PathBuf {
-    directory(coord_root).join(".custody")
+    directory(coord_root).join(LEASES)
 }
 
 fn is_held_here(host: &Host, refusal: &lease::Error) -> bool {

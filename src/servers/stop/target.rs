@@ -130,10 +130,9 @@ impl Target {
         self.probed.get() || self.read.get()
     }
 
-    /// The real user that it runs as, while it is there.
-    pub(super) fn user(&self, host: &Host) -> Option<Option<u32>> {
-        let present = self.held.as_ref().filter(|held| !held.has_ended())?;
-        Some(host.processes.uid(present.pid()))
+    /// Its number, while it is there.
+    pub(super) fn present(&self) -> Option<Pid> {
+        self.held.as_ref().filter(|held| !held.has_ended()).map(|held| held.pid())
     }
 
     fn presence(&self, host: &Host, dependencies: &dyn Dependencies) -> Presence {

@@ -7,6 +7,7 @@ use nix::errno::Errno;
 use super::Store;
 use crate::clock::Pause;
 use crate::files::{Access, File, Kind, PathError};
+use crate::host::users::owner_to_keep;
 use crate::servers::{Error, Sharing};
 
 pub(super) const NAME: &str = ".registry.lock";
@@ -69,6 +70,12 @@ fn open(store: &Store, sharing: Sharing) -> Result<File, Error> {
     let stat = file.stat()?;
     if stat.kind != Kind::File {
         return Err(not_a_file());
+    }
+    // What root makes in a user's registry is the user's: they could not open root's.
+    if let Ok(Some((uid, gid))) = owner_to_keep(&store.host, &store.dir.stat()?) {
+        if stat.uid != uid {
+            file.set_owner(uid, gid)?;
+        }
     }
     // The umask may have cut the mode that others of the group need.
     if stat.mode & 0o777 != mode && stat.uid == store.host.processes.effective_uid() {

@@ -1,27 +1,45 @@
 //! Who answers for what a record says.
 
-use super::Store;
-use crate::servers::{Error, ServerId};
+use std::path::Path;
 
-/// Whoever can have written a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writer {
-    User(u32),
-    Anyone,
-}
+use super::{Found, Store};
+use crate::files::Kind;
+use crate::host::users::Writer;
+use crate::servers::{Error, Schema, ServerId, ServerRecord};
 
 impl Store {
-    /// Who answers for the record of an id: the owner of its file. Where there is none any more, whoever can have put
-    /// one there and taken it away again.
+    /// Who answers for a record: the writer of the file that holds this very record. Where no file does (any more),
+    /// whoever can have put one there and taken it away again.
     ///
     /// # Errors
     /// A failed system call.
-    pub fn writer(&self, id: &ServerId) -> Result<Writer, Error> {
-        const OTHERS_WRITE: u32 = 0o022;
-        if let Some(file) = self.dir.look(id.file_name())? {
-            return Ok(Writer::User(file.uid));
+    pub fn writer(&self, record: &ServerRecord, schema: Schema) -> Result<Writer, Error> {
+        if let Some(id) = ServerId::new(&record.id()) {
+            match self.read(&id, schema)? {
+                Found::Record(now, stat) if says_the_same(&now, record) => {
+                    return Ok(Writer::of(&self.host, &stat))
+                }
+                Found::Unreadable(error) => return Err(error.into()),
+                _ => {}
+            }
         }
-        let dir = self.dir.stat()?;
-        Ok(if dir.mode & OTHERS_WRITE == 0 { Writer::User(dir.uid) } else { Writer::Anyone })
+        // The registry's directory, and the two above it, through which another one can have stood here.
+        let mut writer = Writer::of(&self.host, &self.dir.stat()?);
+        for above in self.dir.path().ancestors().skip(1).take(2) {
+            writer = writer.or(self.writer_of(above));
+        }
+        Ok(writer)
     }
+
+    fn writer_of(&self, path: &Path) -> Writer {
+        match self.host.files.stat_followed(path) {
+            Ok(stat) if stat.kind == Kind::Directory => Writer::of(&self.host, &stat),
+            _ => Writer::Anyone,
+        }
+    }
+}
+
+/// Whether two records name the same processes, as the same registration.
+fn says_the_same(one: &ServerRecord, other: &ServerRecord) -> bool {
+    one.is_same_registration(other) && one.id() == other.id() && one.processes() == other.processes()
 }
