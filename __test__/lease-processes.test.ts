@@ -98,7 +98,7 @@ describe('worker threads', () => {
     ['is terminated', (holder: Worker) => holder.terminate()],
     ['exits', (holder: Worker) => holder.postMessage('process.exit()')],
     ['throws', (holder: Worker) => holder.postMessage('throw new Error()')],
-  ])('are contenders like any other, and let go what they hold when one %s', async (_how, end) => {
+  ])('l18 are contenders like any other, and let go what they hold when one %s', async (_how, end) => {
     const holder = worker(`
       parentPort.on('message', (code) => eval(code))
       parentPort.postMessage(native.acquireNoClobberLease(workerData.input).owner.owner_id)`)
