@@ -1,5 +1,8 @@
 //! Stopping under custody: only the receipt that is current, only under the lease, and never by blocking.
+//!
+//! The states that they need are staged with Linux's namespaces and `/proc`.
 
+#![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "tests are the caller")]
 
 mod real;

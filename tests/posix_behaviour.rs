@@ -117,13 +117,11 @@ impl Side {
         let open = vec![files.open_dir(base).unwrap()];
         let base = base.to_owned();
         let special = move |name: &str, target: Option<&str>| {
-            use rustix::fs::{self, FileType, Mode, CWD};
             let path = base.join(name);
-            let made = match target {
-                Some(target) => fs::symlinkat(target, CWD, &path),
-                None => fs::mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0),
-            };
-            Ok(made?)
+            match target {
+                Some(target) => std::os::unix::fs::symlink(target, &path),
+                None => make_fifo(&path),
+            }
         };
         Side { files, open, special: Box::new(special) }
     }
@@ -284,4 +282,13 @@ fn a_process_that_has_a_removed_directory_open_twice_ends_like_any_other() {
     files.remove_dir(files.open_dir(Path::new("/")).unwrap(), OsStr::new("a")).unwrap();
     seat.kill();
     assert_eq!(machine.world().disk.names(&Place::absolute(OsStr::new("/"))), Some(Vec::new()));
+}
+
+fn make_fifo(path: &std::path::Path) -> std::io::Result<()> {
+    let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+    // SAFETY: the path ends in NUL and lives for the call.
+    match unsafe { nix::libc::mkfifo(path.as_ptr(), 0o600) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }

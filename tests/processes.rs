@@ -1,5 +1,8 @@
 //! What is said of processes, on real ones: presence, generation, witness, information.
+//!
+//! The states that they need are staged with Linux's namespaces and `/proc`.
 
+#![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "tests are the caller")]
 
 mod real;

@@ -1,4 +1,8 @@
 //! What a listing says of real processes and sockets, and what it removes.
+//!
+//! The states that they need are staged with Linux's namespaces and `/proc`.
+
+#![cfg(target_os = "linux")]
 
 mod real;
 mod registry_support;

@@ -1,4 +1,8 @@
 //! Signals reach the generation that was verified, or nobody.
+//!
+//! The states that they need are staged with Linux's namespaces and `/proc`.
+
+#![cfg(target_os = "linux")]
 
 mod real;
 

@@ -1,5 +1,8 @@
 //! Stopping servers, on real processes: who is hit, who is not, and what the result says.
+//!
+//! The states that they need are staged with Linux's namespaces and `/proc`.
 
+#![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "tests are the caller")]
 
 mod real;

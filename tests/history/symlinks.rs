@@ -157,6 +157,5 @@ fn a_plain_file_is_no_directory_of_a_history() {
 }
 
 fn make_fifo(path: &Path) {
-    use rustix::fs::{mknodat, FileType, Mode, CWD};
-    mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
