@@ -36,6 +36,18 @@ it('S5: below a directory whose name is not UTF-8, a relative path leads to that
   expect(readdirSync(namesake)).toEqual([])
 })
 
+it('S5: a stream reads the history that its relative path named when it was made', () => {
+  mkdirSync(Buffer.concat([Buffer.from(`${parent}/caf`), Buffer.from([0xe9])]))
+  const done = run(String.raw`cd "$(printf 'caf\351')"`, `
+    const limits = { max_record_bytes: 100, max_segment_bytes: 100 }
+    native.appendDurableHistoryRecord('history', 'here', limits)
+    const stream = native.streamDurableHistory('history', limits)
+    process.chdir('/')
+    stream.next().then(({ value }) => console.log(value))`)
+  expect(done.stderr).toBe('')
+  expect(done.stdout).toBe('here\n')
+})
+
 it('in a directory that was removed, a relative path is an error', () => {
   const done = run('mkdir gone && cd gone && rmdir ../gone', "native.ensureServersDir('project')")
   expect(done.status).toBe(1)

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { acquireNoClobberLease, acquireNoClobberLeaseAsync, type AcquireNoClobberLeaseInput, type NoClobberLease } from '../index.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'promises-'))
@@ -59,6 +59,21 @@ describe('a signal', () => {
     held.release()
     held = await waiting
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+
+  it('is heard also when it is aborted while it begins to be listened to', async () => {
+    const signal = {
+      aborted: false,
+      reason: 'at once',
+      addEventListener(_type: string, listener: () => void) {
+        this.aborted = true
+        listener()
+      },
+      removeEventListener: vi.fn(),
+    }
+    const waiting = acquireNoClobberLeaseAsync({ ...long, signal: signal as never })
+    expect(await waiting.catch((thrown) => thrown)).toBe('at once')
+    expect(signal.removeEventListener).toHaveBeenCalledOnce()
   })
 
   it.each([[5], [null], [{}], [{ aborted: false }]])('that is none (%j) rejects with a TypeError that names it', async (signal) => {

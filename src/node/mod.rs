@@ -6,7 +6,7 @@
 //! arguments · call          what the caller gave; the caller's functions
 //! errors                    every failure as the JavaScript error that it is
 //! instance · environment    what one JavaScript environment remembers; `process.env` and `process.cwd()`
-//! value                     a value of this native call, a value that is kept
+//! value · paths             a value of this native call, a value that is kept; a path that a closure holds
 //! ```
 //!
 //! An exception is always thrown here, by us, as a real `Error`; the `napi::Error` that then travels up says only
@@ -24,6 +24,7 @@ mod lease;
 mod native;
 mod net;
 mod objects;
+mod paths;
 mod process;
 mod servers;
 mod spawn;

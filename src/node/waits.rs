@@ -95,7 +95,15 @@ impl Waits {
     ) -> Result<u64> {
         let number = self.next();
         let listening = match signal {
-            Some(signal) => Some(Rc::new(signal.listen(native(scope, aborted)?, number)?)),
+            Some(signal) => {
+                let listening = signal.listen(native(scope, aborted)?, number)?;
+                // Aborted while we began to listen: nobody heard it.
+                if let Some(reason) = signal.reason()? {
+                    listening.stop(scope)?;
+                    return Err(scope.throw(reason));
+                }
+                Some(Rc::new(listening))
+            }
             None => None,
         };
         let entry = Entry { task: Some(task), waiting: None, deferred, listening, aborted: false };

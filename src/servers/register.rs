@@ -1,5 +1,6 @@
 //! Registering a server.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::answers::Owner;
@@ -211,12 +212,10 @@ struct Helpers {
 
 impl Helpers {
     fn of(registry: &Registry<'_>, pids: &[f64]) -> Helpers {
-        let mut numbers: Vec<f64> = Vec::new();
-        for number in pids.iter().copied().filter(|pid| json::safe_integer(*pid).is_some_and(|pid| pid > 0)) {
-            if !numbers.contains(&number) {
-                numbers.push(number);
-            }
-        }
+        let mut seen = BTreeSet::new();
+        let is_new =
+            |number: &f64| json::safe_integer(*number).is_some_and(|pid| pid > 0 && seen.insert(pid));
+        let numbers: Vec<f64> = pids.iter().copied().filter(is_new).collect();
         if numbers.is_empty() {
             return Helpers::default();
         }

@@ -1,12 +1,13 @@
 //! Rewriting: the old or the new whole, whatever happens in between.
 
 use std::fs;
+use std::time::Duration;
 
 use harnery_native::history::rewrite::rewrite;
 use harnery_native::history::{Boundary, Error, NoSeams, Seams, Writing};
 use harnery_native::javascript::Thrown;
 
-use crate::support::{killed_at, names, path, read_file, real, scratch};
+use crate::support::{killed_at, later, names, path, read_file, real, scratch};
 
 struct FaultAt(Boundary);
 
@@ -52,6 +53,21 @@ fn killed_between_any_two_steps_the_old_or_the_new_whole_is_there() {
         }
         assert!(records == ["\"old\""] || records == ["\"new\"", "\"whole\""], "step {step}: {records:?}");
     }
+}
+
+#[test]
+fn what_killed_rewrites_left_goes_with_a_later_holder_once_it_was_left_alone() {
+    let dir = scratch();
+    let file = path(&dir, "x.jsonl");
+    let left = ["x.jsonl.rewrite-2147483647-1", "x.jsonl.rewrite-2147483647-2"];
+    let others = ["x.jsonl.rewrite-1-1", "y.jsonl.rewrite-2147483647-1"];
+    for name in left.into_iter().chain(others) {
+        fs::write(path(&dir, name), "\"whole\"\n").unwrap();
+    }
+    rewrite(&real(), &file, &["1"], 256.0, Writing::default(), &NoSeams).unwrap();
+    assert_eq!(names(dir.path()).len(), 5, "too young to be judged");
+    rewrite(&later(Duration::from_secs(60)), &file, &["2"], 256.0, Writing::default(), &NoSeams).unwrap();
+    assert_eq!(names(dir.path()), ["x.jsonl", others[0], others[1]]);
 }
 
 #[test]

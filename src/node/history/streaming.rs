@@ -14,6 +14,7 @@ use crate::node::arguments::Argument;
 use crate::node::instance::{host, Instance};
 use crate::node::native::native;
 use crate::node::objects::Factory;
+use crate::node::paths::{given_back, held};
 use crate::node::value::{Js, Scope};
 
 /// Records are handed over once there are so many bytes of them.
@@ -26,11 +27,11 @@ const STREAM: Factory = Factory(
     "(() => {
         const turn = () => new Promise((resolve) => later(resolve))
         const abandoned = new FinalizationRegistry((shut) => shut())
-        return (open, next, close, objectDir, options) => {
+        return (open, next, close, directory, limits) => {
             let stream
             const shut = () => { if (stream !== undefined) close(stream) }
             const records = (async function* () {
-                stream = open(objectDir, options)
+                stream = open(directory, limits)
                 try {
                     for (let text = next(stream); text !== undefined; text = next(stream)) {
                         yield* parse(text)
@@ -51,13 +52,13 @@ const LIMITS: Factory = Factory("(max_record_bytes, max_records) => ({ max_recor
 
 /// Check everything now; nothing is opened before the first record is asked for.
 pub(super) fn stream<'env>(scope: Scope<'env>, object_dir: Js<'env>, options: Js<'env>) -> Result<Js<'env>> {
-    resolved(Argument::new(object_dir, "objectDir"))?;
+    let directory = held(scope, &resolved(Argument::new(object_dir, "objectDir"))?)?;
     let limits = ReadLimits::of(&Argument::new(options, "options").object()?)?;
     done(scope, limits.check())?;
     let max_records = limits.max_records.map_or_else(|| scope.undefined(), |limit| scope.number(limit))?;
     let limits = LIMITS.call(scope, &[scope.number(limits.max_record_bytes)?, max_records])?;
     let (open, next, close) = (native(scope, open)?, native(scope, next)?, native(scope, close)?);
-    STREAM.call(scope, &[open, next, close, object_dir, limits])
+    STREAM.call(scope, &[open, next, close, directory, limits])
 }
 
 /// The streams of one environment that have been begun.
@@ -73,10 +74,10 @@ impl Streams {
     }
 }
 
-/// JavaScript's `open(objectDir, limits)`.
+/// JavaScript's `open(directory, limits)`.
 fn open<'env>(scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>> {
-    let [object_dir, limits] = arguments else { return scope.undefined() };
-    let layout = Layout::directory(&resolved(Argument::new(*object_dir, "objectDir"))?);
+    let [directory, limits] = arguments else { return scope.undefined() };
+    let layout = Layout::directory(&given_back(Some(directory)));
     let limits = ReadLimits::of(&Argument::new(*limits, "options").object()?)?;
     let reader = Reader::open(&host(scope)?, layout, done(scope, limits.check())?);
     let streams = Streams::of(scope)?;

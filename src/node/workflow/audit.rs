@@ -1,19 +1,15 @@
 //! A recovery that was begun, as an object of JavaScript's: all that it is stands in a closure, nothing is held here.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
-
 use napi::Result;
 
 use super::{done, Run};
 use crate::files::Sharing;
 use crate::javascript::json::Value;
-use crate::javascript::text::Text;
 use crate::node::arguments::Argument;
 use crate::node::instance::host;
 use crate::node::native::native;
 use crate::node::objects::{js_to_value, Factory};
+use crate::node::paths::{given_back, held};
 use crate::node::value::{Js, Scope};
 use crate::workflow::audit::{self, Audit, Request};
 
@@ -50,7 +46,7 @@ pub(super) fn begin<'env>(scope: Scope<'env>, coord_root: Js<'env>, input: Js<'e
         &[
             native(scope, assert_current)?,
             native(scope, complete)?,
-            scope.text(&bytes_as_text(&begun.path))?,
+            held(scope, &begun.path)?,
             scope.string(&begun.text)?,
             scope.boolean(begun.sharing == Sharing::Group)?,
         ],
@@ -74,23 +70,12 @@ fn complete<'env>(scope: Scope<'env>, arguments: &[Js<'env>]) -> Result<Js<'env>
     scope.undefined()
 }
 
-/// A path as a string of one character for each byte: it need not be UTF-8, and must come back as it is.
-fn bytes_as_text(path: &Path) -> Text {
-    path.as_os_str().as_bytes().iter().map(|byte| u16::from(*byte)).collect()
-}
-
-fn path_of(text: &Text) -> PathBuf {
-    let bytes: Vec<u8> = text.units().map(|unit| unit as u8).collect();
-    PathBuf::from(OsString::from_vec(bytes))
-}
-
 /// What the closure holds.
 fn given(arguments: &[Js<'_>]) -> Audit {
-    let path = arguments.first().and_then(|path| path.as_text());
     let text = arguments.get(1).and_then(|text| text.as_string());
     let is_shared = arguments.get(2).and_then(|shared| shared.as_boolean()) == Some(true);
     Audit {
-        path: path.as_ref().map(path_of).unwrap_or_default(),
+        path: given_back(arguments.first()),
         text: text.unwrap_or_default(),
         sharing: if is_shared { Sharing::Group } else { Sharing::Private },
     }
