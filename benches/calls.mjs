@@ -7,12 +7,16 @@ import { record, shape } from './strace.mjs'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 
-/** `name` is of benches/traced/<name>.mjs, which does the operation in `dir`, and of benches/<name>.calls. */
-export function calls(name, dir, what) {
+/**
+ * `name` is of benches/traced/<name>.mjs, which does the operation in `dir` as the other words say, and together with
+ * them of benches/<name>.calls.
+ */
+export function calls(script, dir, what, words = []) {
+  const name = [script, ...words].join('-')
   const committed = path.join(here, `${name}.calls`)
-  const now = record(path.join(here, 'traced', `${name}.mjs`), dir)
+  const now = record(path.join(here, 'traced', `${script}.mjs`), dir, words)
   if (now !== null && process.env.HARNERY_BENCH_RECORD) {
-    writeFileSync(committed, `# ${what}. Written with HARNERY_BENCH_RECORD=1 npm run bench -- ${name}.\n${now}`)
+    writeFileSync(committed, `# ${what}. Written with HARNERY_BENCH_RECORD=1 npm run bench -- ${script}.\n${now}`)
   }
   const known = readFileSync(committed, 'utf8')
   if (now === null) return { list: known, notes: [`strace cannot be used here: replaying benches/${name}.calls`] }
@@ -21,4 +25,13 @@ export function calls(name, dir, what) {
     ? `replaying what strace shows, which is what benches/${name}.calls lists`
     : `replaying what strace shows; benches/${name}.calls lists something else (HARNERY_BENCH_RECORD=1 renews it)`
   return { list: now, notes: [note] }
+}
+
+/** One operation's calls in words. */
+export function counted(list) {
+  const names = shape(list)
+  const counts = new Map()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  const tally = [...counts].map(([name, count]) => (count === 1 ? name : `${count} ${name}`)).join(', ')
+  return `${names.length} system calls: ${tally}`
 }

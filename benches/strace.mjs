@@ -1,7 +1,7 @@
 // The system calls of one operation as strace shows them, in the form that benches/bare replays.
 
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { accessSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 
@@ -32,6 +32,7 @@ const ARGUMENTS = {
   mkdirat: 'fd path number',
   newfstatat: 'fd path out/512 number',
   openat: 'fd path number number',
+  ppoll: 'pollfd number now number number',
   pidfd_open: 'number number',
   pread64: 'fd out2 number number',
   pwrite64: 'fd in2 number number',
@@ -47,19 +48,31 @@ const ARGUMENTS = {
 
 const GIVES_DESCRIPTOR = new Set(['openat', 'pidfd_open'])
 
+/** What a traced script does: its operation between marks, many times. */
+export function traced(operation) {
+  for (let round = 0; round <= 50; round++) {
+    try {
+      accessSync(MARK)
+    } catch {
+      // It is never there.
+    }
+    operation()
+  }
+  process.stdout.write(String(process.pid))
+}
+
 /**
- * The list of one operation's calls. `script` is run with `dir`; it writes its pid to standard output and does the operation
- * between marks, many times.
+ * The list of one operation's calls. `script` is run with `dir` and the other words; it is [`traced`].
  *
  * Null where strace is missing or may not trace.
  */
-export function record(script, dir) {
+export function record(script, dir, words = []) {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'harnery-strace-'))
   try {
     const output = path.join(folder, 'calls')
     // Without -f: the operation is the main thread's.
     const options = ['-y', '-X', 'raw', '-s', '65536', '-o', output]
-    const done = spawnSync('strace', [...options, process.execPath, script, dir], { encoding: 'utf8' })
+    const done = spawnSync('strace', [...options, process.execPath, script, dir, ...words], { encoding: 'utf8' })
     if (done.error || done.status !== 0) return null
     const text = readFileSync(output, 'utf8')
     return list(usual(windows(text)), { dir, pid: Number(done.stdout) })
@@ -102,6 +115,9 @@ function list(window, where) {
     const given_ = split(inside)
     const kinds = ARGUMENTS[name].split(' ').slice(0, given_.length)
     const words = kinds.map((kind, index) => {
+      if (kind === 'pollfd') return polled(given_[index], given, had, where)
+      // A look: one that waits is not replayed.
+      if (kind === 'now') return 'out:16'
       if (kind === 'fd') return descriptor(given_[index], given, had, where)
       if (kind === 'path') return quoted(JSON.parse(given_[index]), where)
       if (kind === 'number') return number(given_[index], where)
@@ -142,6 +158,12 @@ function descriptor(text, given, had, where) {
   return `fd:${number}`
 }
 
+/** One descriptor, asked whether it is readable. */
+function polled(text, given, had, where) {
+  const [, fd] = /^\[\{fd=(\d+(?:<[^>]*>)?), events=/.exec(text)
+  return descriptor(fd, given, had, where).replace('fd:', 'poll:')
+}
+
 function quoted(text, { dir, pid }) {
   const general = text.replace(dir, '$DIR').replace(`/proc/${pid}/`, '/proc/$PID/')
   if (!/^[!#-[\]-~]*$/.test(general)) throw new Error(`a path of the operation cannot be listed: ${text}`)
@@ -149,7 +171,7 @@ function quoted(text, { dir, pid }) {
 }
 
 function number(text, { pid }) {
-  const plain = text.replace(/<.*>$/, '').replace(/^\|/, '')
+  const plain = text.replace('NULL', '0').replace(/<.*>$/, '').replace(/^\|/, '')
   if (Number(plain) === pid) return 'pid'
   // strace writes modes in octal.
   return /^0[0-7]+$/.test(plain) ? `0x${parseInt(plain, 8).toString(16)}` : plain

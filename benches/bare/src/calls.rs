@@ -7,6 +7,7 @@
 //! openat fd:18 "owner.json" 0x800c1 0x180 = fd:21  the descriptor that it gives is called 21 from here on
 //! write fd:21 in:812 812 = 812                     812 bytes of whatever
 //! fstat fd:21 out:144 = 0                          room for 144 bytes
+//! ppoll poll:21 1 out:16 0 0 = 0                   whether 21 is readable now
 //! linkat fd:18 "owner.json" fd:18 "current" 0x0 = -17
 //! ```
 //!
@@ -39,6 +40,8 @@ enum Argument {
     Descriptor(usize),
     Text(CString),
     Buffer(Vec<u8>),
+    /// One `struct pollfd` that asks for input.
+    Polled(usize, Box<libc::pollfd>),
 }
 
 enum Answer {
@@ -76,6 +79,10 @@ impl Replay {
                 Argument::Descriptor(name) => descriptors[*name],
                 Argument::Text(text) => text.as_ptr() as i64,
                 Argument::Buffer(buffer) => buffer.as_mut_ptr() as i64,
+                Argument::Polled(name, polled) => {
+                    polled.fd = descriptors[*name] as i32;
+                    std::ptr::from_mut(&mut **polled) as i64
+                }
             });
             // SAFETY: every pointer is of a text or buffer that the call has for itself; a buffer has the room that the
             // list says the kernel was given. A list is as trusted as this program.
@@ -134,7 +141,12 @@ impl Reader<'_> {
         }
         Some(match word.split_once(':') {
             Some(("fd", name)) => Argument::Descriptor(name.parse().ok().filter(|name| *name < 4096)?),
-            Some(("in" | "out", size)) => Argument::Buffer(vec![b'x'; size.parse().ok()?]),
+            Some(("in", size)) => Argument::Buffer(vec![b'x'; size.parse().ok()?]),
+            Some(("out", size)) => Argument::Buffer(vec![0; size.parse().ok()?]),
+            Some(("poll", name)) => {
+                let polled = libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 };
+                Argument::Polled(name.parse().ok().filter(|name| *name < 4096)?, Box::new(polled))
+            }
             Some(_) => return None,
             None if word == "pid" => Argument::Number(self.pid),
             None => Argument::Number(whole_number(word)?),
@@ -180,6 +192,7 @@ fn number(name: &str) -> Option<libc::c_long> {
         ("openat", libc::SYS_openat),
         ("pidfd_open", libc::SYS_pidfd_open),
         ("poll", libc::SYS_poll),
+        ("ppoll", libc::SYS_ppoll),
         ("pread64", libc::SYS_pread64),
         ("pwrite64", libc::SYS_pwrite64),
         ("read", libc::SYS_read),
