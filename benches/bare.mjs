@@ -28,6 +28,12 @@ export function bare(...task) {
   }
 }
 
+/** The path of a native module that does nothing. */
+export function emptyModule() {
+  program ??= built()
+  return path.join(path.dirname(program), 'libempty.so')
+}
+
 /** `bare calls` as one side of a case. */
 export function counting(replay) {
   return async (rounds) => {

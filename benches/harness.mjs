@@ -9,7 +9,7 @@
 //                    samples, rounds: how many samples (20) of how many rounds (as many as take about 5 ms)
 //   figure()         resolves with { value, unit, notes? }: something that is counted, not timed
 //   growth(size)     resolves with { run, end? } for each of `sizes`; the limit is { slope }: 1 where double the size
-//                    costs double, 0 where it costs nothing
+//                    costs double, 0 where it costs nothing. `apart`: the sizes one after the other, not in turns
 
 const SAMPLE_NS = 5e6
 const SAMPLES = 20
@@ -89,24 +89,29 @@ async function measureFigure({ name, what, limit, figure }) {
   return { name, what, unit, value, limit, met: value <= limit.most, notes }
 }
 
-async function measureGrowth({ name, what, limit, sizes, growth, samples = 9 }) {
-  const points = []
-  for (const size of sizes) {
-    const { run, end = () => {} } = await growth(size)
-    const side = await warm(run, {})
-    const times = []
-    for (let sample = 0; sample < samples; sample++) times.push((await side.run(side.rounds)) / side.rounds)
-    await end()
-    points.push({ size, ...summary(times) })
+async function measureGrowth({ name, what, limit, sizes, growth, apart = false, samples = 15 }) {
+  const points = sizes.map((size) => ({ size, times: [] }))
+  const sample = async ({ side, times }) => times.push((await side.run(side.rounds)) / side.rounds)
+  const begin = async (point) => Object.assign(point, await growth(point.size))
+  // In turns, unless one size is in the way of another.
+  for (const group of apart ? points.map((point) => [point]) : [points]) {
+    for (const point of group) await begin(point)
+    try {
+      for (const point of group) point.side = await warm(point.run, {})
+      for (let turn = 0; turn < samples; turn++) for (const point of group) await sample(point)
+    } finally {
+      for (const point of group) await point.end?.()
+    }
   }
-  const slope = slopeOf(points)
-  return { name, what, unit: 'ns', points, slope, limit, met: slope <= limit.slope, notes: [] }
+  const measured = points.map(({ size, times }) => ({ size, lowest: Math.min(...times), ...summary(times) }))
+  const slope = slopeOf(measured)
+  return { name, what, unit: 'ns', points: measured, slope, limit, met: slope <= limit.slope, notes: [] }
 }
 
-/** Of the line that fits best when both are drawn logarithmically. The lowest tenth: what else the machine does only adds. */
+/** Of the line that fits best when both are drawn logarithmically. The lowest: what else the machine does only adds. */
 function slopeOf(points) {
   const x = points.map(({ size }) => Math.log(size))
-  const y = points.map(({ low }) => Math.log(low))
+  const y = points.map(({ lowest }) => Math.log(lowest))
   const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length
   const [mx, my] = [mean(x), mean(y)]
   const up = x.reduce((sum, at, index) => sum + (at - mx) * (y[index] - my), 0)
@@ -122,7 +127,7 @@ export function table(results) {
 
 /** Ours, the reference's, and how they compare. */
 export function measured({ ours, reference, ratio, value, unit, points, slope }) {
-  if (points) return [`${time(points[0].median)} … ${time(points.at(-1).median)}`, `${points[0].size} … ${points.at(-1).size}`, `slope ${slope.toFixed(2)}`]
+  if (points) return [`${time(points[0].lowest)} … ${time(points.at(-1).lowest)}`, `${points[0].size} … ${points.at(-1).size}`, `slope ${slope.toFixed(2)}`]
   if (value !== undefined) return [`${Number(value.toPrecision(3))} ${unit}`, '', '']
   const spread = ({ median, low, high }) => `${time(median)} (${time(low)} … ${time(high)})`
   return [spread(ours), spread(reference), times(ratio)]

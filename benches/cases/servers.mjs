@@ -89,7 +89,8 @@ function startToken(pid) {
   return `l${boot}.${stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[19]}`
 }
 
-function countConnections(ports) {
+/** By port, for these. */
+export function countConnections(ports) {
   const counts = new Map()
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
     for (const line of readFileSync(file, 'utf8').split('\n').slice(1)) {

@@ -11,9 +11,10 @@ mod poll;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -70,11 +71,29 @@ impl Waiting {
     }
 }
 
+impl Waiting {
+    /// The wait is over: its descriptors are closed in a moment, by the waiting thread. Closing the watch of a directory that
+    /// has just told a change waits tens of milliseconds for the kernel to be done with it; by then it is.
+    pub fn close_later(mut self) {
+        let mut waits = self.waiter.lock();
+        let is_first = waits.closing.is_empty();
+        let closes_at = SystemClock.monotonic() + CLOSED_AFTER;
+        let left = self.watched.drain(..).filter_map(|watched| self.waiter.set.forget(watched));
+        waits.closing.extend(left.map(|descriptor| (closes_at, descriptor)));
+        if is_first && !waits.closing.is_empty() {
+            self.waiter.set.poke();
+        }
+    }
+}
+
+/// How much later.
+const CLOSED_AFTER: Duration = Duration::from_millis(100);
+
 impl Drop for Waiting {
     fn drop(&mut self) {
         let mut waits = self.waiter.lock();
-        for watched in &self.watched {
-            self.waiter.set.forget(watched);
+        for watched in self.watched.drain(..) {
+            drop(self.waiter.set.forget(watched));
         }
         waits.take(self.number);
     }
@@ -96,6 +115,8 @@ struct Waits {
     last: u64,
     pending: BTreeMap<u64, Wait>,
     deadlines: BTreeSet<(Duration, u64)>,
+    /// What is to be closed, and when, in that order.
+    closing: VecDeque<(Duration, OwnedFd)>,
 }
 
 struct Wait {
@@ -104,6 +125,13 @@ struct Wait {
 }
 
 impl Waits {
+    /// When there is something to do.
+    fn next(&self) -> Option<Duration> {
+        let deadline = self.deadlines.first().map(|(deadline, _)| *deadline);
+        let closing = self.closing.front().map(|(closes_at, _)| *closes_at);
+        deadline.into_iter().chain(closing).min()
+    }
+
     fn take(&mut self, number: u64) -> Option<Wait> {
         let wait = self.pending.remove(&number)?;
         if let Some(deadline) = wait.deadline {
@@ -135,7 +163,7 @@ impl Waiter {
     /// Sleep until something is over, and take it out of the tables.
     fn sleep(&self) -> Vec<Wait> {
         const LONGEST: Duration = Duration::from_secs(3600);
-        let first = self.lock().deadlines.first().map(|(deadline, _)| *deadline);
+        let first = self.lock().next();
         let left = first.map(|deadline| deadline.saturating_sub(SystemClock.monotonic()).min(LONGEST));
         let ready = self.set.sleep(left);
         let now = SystemClock.monotonic();
@@ -147,6 +175,11 @@ impl Waiter {
             }
             over.extend(waits.take(number));
         }
+        let due = waits.closing.partition_point(|(closes_at, _)| *closes_at <= now);
+        let closed: Vec<_> = waits.closing.drain(..due).collect();
+        // Without the lock: nobody who begins a wait waits for the kernel.
+        drop(waits);
+        drop(closed);
         over
     }
 }

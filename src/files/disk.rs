@@ -1,8 +1,5 @@
 //! The real file system: the only place that touches it.
 
-#[cfg(target_os = "linux")]
-mod watchers;
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, OsString};
@@ -24,8 +21,6 @@ use super::{Access, Files, Handle, Identity, Kind, Stat};
 pub struct Disk {
     /// Directories that have been read through their handles, which are at their ends therefore.
     read: RefCell<BTreeSet<Handle>>,
-    #[cfg(target_os = "linux")]
-    watchers: watchers::Watchers,
 }
 
 const DIRECTORY: OFlags =
@@ -174,7 +169,28 @@ impl Files for Disk {
 
     #[cfg(target_os = "linux")]
     fn watch(&self, dir: Handle) -> io::Result<Option<Rc<OwnedFd>>> {
-        self.watchers.watch(borrow(dir))
+        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+        let watcher = match inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) {
+            // The user's watchers are used up (there are 128, and editors have many), or descriptors are: as below.
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOSYS) => return Ok(None),
+            watcher => watcher?,
+        };
+        // One change ends every wait for it, and a watch that has told it is gone: closing it then waits for nothing.
+        let changes = WatchFlags::ONESHOT
+            | WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF;
+        // Through the handle, so that it is this directory that is watched and not what its path names by now.
+        let through = format!("/proc/self/fd/{}", handle_number(dir));
+        match inotify::add_watch(&watcher, through, changes) {
+            Ok(_) => Ok(Some(Rc::new(watcher))),
+            // No procfs, or the user's watches are used up: the poll that backs every watch has to do.
+            Err(Errno::NOENT | Errno::NOSPC | Errno::ACCESS) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     #[cfg(not(target_os = "linux"))]

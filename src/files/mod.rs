@@ -123,7 +123,8 @@ pub trait Files: fmt::Debug {
     /// Try to take the advisory lock (`flock`, exclusive) of an open file or directory: whether it was taken. It
     /// goes with the handle.
     fn try_lock(&self, handle: Handle) -> io::Result<bool>;
-    /// A descriptor that becomes readable once names in the directory change; `None` where there is no such thing.
+    /// A descriptor that becomes readable once names in the directory change; `None` where there is no such thing. It
+    /// tells one change; whoever waits for another watches anew.
     fn watch(&self, dir: Handle) -> io::Result<Option<Rc<OwnedFd>>>;
     fn close(&self, handle: Handle);
 }

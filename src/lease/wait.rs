@@ -4,7 +4,7 @@
 //! write wakes the other waiters, and two of them would keep each other awake for as long as the lease is held. When
 //! it is woken it only looks, and tries when a look says that it could succeed.
 //!
-//! The watch is set before the look, so a change after the look ends the pause.
+//! The watch is set before the look that counts, so a change after the look ends the pause.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -157,11 +157,15 @@ fn look(host: &Host, hooks: &dyn Hooks, input: &Input) -> Result<Look, Error> {
         // Removed, or replaced by something that a try will name.
         Err(_) => return Ok(Look::Try),
     };
-    let watch = dir.watch().unwrap_or(None);
     let this_host = host.processes.host_name();
     let stale_after_ms = safe_integer(input.stale_after_ms);
     let judge = Judge { host, hooks, this_host: &this_host, stale_after_ms };
     let now = now(host, hooks)?;
+    // Without a watch at first: one that is not needed would have to be closed at once, which takes the kernel long.
+    if who_is_in_the_way(&dir, &judge, now).is_none() {
+        return Ok(Look::Try);
+    }
+    let watch = dir.watch().unwrap_or(None);
     let Some((owner, reason)) = who_is_in_the_way(&dir, &judge, now) else { return Ok(Look::Try) };
 
     let at_most = if watch.is_some() { POLL_WATCHED } else { POLL };

@@ -159,8 +159,9 @@ impl Waits {
     /// A pause is over.
     fn over(&self, scope: Scope<'_>, wait: u64) -> Result<()> {
         let Some(number) = self.awaited.borrow_mut().remove(&wait) else { return Ok(()) };
-        if let Some(entry) = self.tasks.borrow_mut().get_mut(&number) {
-            entry.waiting = None;
+        let waiting = self.tasks.borrow_mut().get_mut(&number).and_then(|entry| entry.waiting.take());
+        if let Some((_, waiting)) = waiting {
+            waiting.close_later();
         }
         self.advance(scope, number)
     }

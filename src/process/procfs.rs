@@ -281,7 +281,8 @@ fn read_all(path: &CStr) -> io::Result<Vec<u8>> {
     while rustix::io::retry_on_intr(|| rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes)))?
         > 0
     {
-        bytes.reserve(4096);
+        // The read that finds the end needs no more room than there is.
+        bytes.reserve(512);
     }
     Ok(bytes)
 }

@@ -4,9 +4,13 @@
 //! bare calls FILE DIR   each line of standard input is a number of rounds: make the calls that FILE lists that many
 //!                       times in DIR, and write the nanoseconds that it took
 //! bare victim           wait for SIGTERM, write CLOCK_MONOTONIC in nanoseconds, and end
+//! bare crowd P D L      P processes with D descriptors each, of which the newest L listen; until standard input ends
+//! bare unseen           a listening socket that no descriptor stands for; until standard input ends
+//! bare connected C P    C connections to P listening ports, which are written; until standard input ends
 //! ```
 
 mod calls;
+mod crowd;
 mod processor;
 
 use std::io::{self, BufRead, Write};
@@ -24,7 +28,16 @@ fn main() -> ExitCode {
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["calls", file, dir] => calls(file, PathBuf::from(dir)),
         ["victim"] => victim(),
-        _ => Err(io::Error::other("usage: bare calls FILE DIR | bare victim")),
+        ["crowd", processes, descriptors, listeners] => {
+            numbers([processes, descriptors, listeners]).and_then(|[p, d, l]| crowd::crowd(p, d, l))
+        }
+        ["unseen"] => crowd::unseen(),
+        ["connected", connections, ports] => {
+            numbers([connections, ports]).and_then(|[c, p]| crowd::connected(c, p))
+        }
+        _ => Err(io::Error::other(
+            "usage: bare calls FILE DIR | victim | crowd P D L | unseen | connected C P",
+        )),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -57,6 +70,14 @@ fn victim() -> io::Result<()> {
     term.wait()?;
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
     answer(i128::from(now.tv_sec()) * 1_000_000_000 + i128::from(now.tv_nsec()))
+}
+
+fn numbers<const N: usize>(words: [&str; N]) -> io::Result<[usize; N]> {
+    let mut numbers = [0; N];
+    for (number, word) in numbers.iter_mut().zip(words) {
+        *number = word.parse().map_err(io::Error::other)?;
+    }
+    Ok(numbers)
 }
 
 fn answer(text: impl std::fmt::Display) -> io::Result<()> {

@@ -47,9 +47,11 @@ impl Set {
         }
     }
 
-    pub(super) fn forget(&self, watched: &Watched) {
+    /// Take it out: the descriptor that nobody else has any more, to be closed.
+    pub(super) fn forget(&self, watched: Watched) -> Option<OwnedFd> {
         // What is not in the set any more needs no taking out.
         let _ = epoll::delete(&self.kernel, &watched.0);
+        Rc::into_inner(watched.0)
     }
 
     /// End the sleep that [`Set::sleep`] is in, or the next one.

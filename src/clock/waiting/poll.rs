@@ -44,8 +44,11 @@ impl Set {
         Ok(Watched(key))
     }
 
-    pub(super) fn forget(&self, watched: &Watched) {
-        self.lock().remove(&watched.0);
+    /// Take it out: the descriptor that nobody else has any more, to be closed.
+    pub(super) fn forget(&self, watched: Watched) -> Option<OwnedFd> {
+        let (own, _) = self.lock().remove(&watched.0)?;
+        // The thread may be polling it.
+        Arc::into_inner(own)
     }
 
     /// End the sleep that [`Set::sleep`] is in, or the next one.

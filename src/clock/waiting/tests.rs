@@ -35,7 +35,7 @@ macro_rules! claims {
             fn what_is_forgotten_is_not_told() {
                 let set = Set::new().unwrap();
                 let loud = readable();
-                set.forget(&set.watch(&loud, 1).unwrap());
+                drop(set.forget(set.watch(&loud, 1).unwrap()));
                 assert_eq!(set.sleep(Some(ALREADY)), []);
             }
 
