@@ -1,5 +1,7 @@
 //! What belongs to other users: whose word is a warrant, and what root makes among a user's files.
 
+#![cfg(target_os = "linux")]
+
 mod real;
 mod registry_support;
 
