@@ -29,6 +29,9 @@ const parts = {
   },
 }
 
+/** What is longer stands out of its column. */
+const WIDEST = 80
+
 /** How much of the time goes to the fuzzer; the rest goes to the others. */
 const SHARE = { fuzz: 1 / 6 }
 
@@ -108,7 +111,7 @@ function table(all) {
 
 function lines(heads, body) {
   const cells = [heads, ...body].map((row) => row.map((cell) => String(cell).replaceAll('|', '\\|')))
-  const widths = heads.map((_, n) => Math.max(...cells.map((row) => row[n].length)))
+  const widths = heads.map((_, n) => Math.min(WIDEST, Math.max(...cells.map((row) => row[n].length))))
   const line = (row) => `| ${row.map((cell, n) => cell.padEnd(widths[n])).join(' | ')} |`
   const [first, ...rest] = cells.map(line)
   return [first, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest]
