@@ -74,7 +74,7 @@ async function warm(run, bench) {
 function summary(times) {
   const sorted = [...times].sort((a, b) => a - b)
   const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]
-  return { median: at(0.5), low: at(0.1), high: at(0.9), highest: sorted.at(-1), samples: sorted.length }
+  return { median: at(0.5), low: at(0.1), high: at(0.9), p99: at(0.99), samples: sorted.length }
 }
 
 function judged({ name, what, limit }, ours, reference, ratio, notes) {

@@ -36,5 +36,5 @@ async function allCases() {
 
 function machine() {
   const [{ model }] = os.cpus()
-  return { cpu: model, cores: os.cpus().length, kernel: os.release(), node: process.version }
+  return { cpu: model, cores: os.cpus().length, kernel: os.release().replace(/-.*/, ''), node: process.version }
 }

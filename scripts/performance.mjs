@@ -1,8 +1,9 @@
 // node scripts/performance.mjs: docs/performance.json (npm run bench -- --json docs/performance.json) as the table of
 // docs/performance.md and its plots, one for each family of cases.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { counted } from '../benches/calls.mjs'
 import { limited, measured } from '../benches/harness.mjs'
 import { barPlot } from './performance/bars.mjs'
 import { growthPlot } from './performance/growth.mjs'
@@ -23,7 +24,12 @@ for (const [name, cases] of families) {
 
 const page = path.join(docs, 'performance.md')
 const text = readFileSync(page, 'utf8')
-writeFileSync(page, replaced(replaced(text, 'table', tables()), 'machine', `${machine.cpu}, ${machine.cores} processors, Linux ${machine.kernel}, Node ${machine.node}.`))
+const parts = {
+  machine: `${machine.cpu}, ${machine.cores} processors, Linux ${machine.kernel}, Node ${machine.node}.`,
+  table: tables(),
+  calls: operations(),
+}
+writeFileSync(page, Object.entries(parts).reduce((all, [mark, content]) => replaced(all, mark, content), text))
 
 function tables() {
   return [...families].map(([name, cases]) => `### ${name}\n\n${table(cases)}\n\n![${name}](${plots.find(([plot]) => plot === name)[1]})`).join('\n\n')
@@ -35,6 +41,18 @@ function table(cases) {
     : ['case', 'ours: median (10 % … 90 %)', 'reference', 'ratio', 'goal', '']
   const rows = cases.map((one) => [`${one.name}: ${one.what}`, ...measured(one), limited(one.limit, one.unit), one.met ? 'reached' : '**not reached**'])
   return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** What benches/<operation>.calls list. */
+function operations() {
+  const folder = path.join(root, 'benches')
+  const files = readdirSync(folder).filter((file) => file.endsWith('.calls')).sort()
+  const rows = files.map((file) => {
+    const text = readFileSync(path.join(folder, file), 'utf8')
+    const [, what] = /^# (.*?)\. Written/.exec(text)
+    return `| ${what} | ${counted(text).replace(' system calls: ', ' | ')} |`
+  })
+  return ['', '| operation | calls | which |', '| --- | --- | --- |', ...rows, ''].join('\n')
 }
 
 /** What stands between two marks of the page. */

@@ -1,11 +1,11 @@
 // Histories: an append against its own writes and syncs, made by a Rust program; a read against JSON.parse by line.
 
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import os from 'node:os'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { bare, counting } from '../bare.mjs'
 import { calls } from '../calls.mjs'
 import { timed } from '../harness.mjs'
+import { onDisk, onMemory } from '../places.mjs'
 import { shape } from '../strace.mjs'
 
 const MEGABYTES = 100
@@ -18,11 +18,11 @@ export default [
   {
     name: 'history/append-1k',
     what: 'appendDurableHistoryRecord of 1 KB on a disk, against the bare write and sync and what its lease writes and syncs',
-    limit: { ratio: 1.3 },
+    limit: { ratio: 1.2 },
     samples: 12,
     async setup() {
       const { appendDurableHistoryRecord } = await import('../../index.js')
-      const dir = mkdtempSync(path.join(process.env.HARNERY_BENCH_DISK ?? os.tmpdir(), 'harnery-bench-'))
+      const dir = onDisk()
       const { list: all, notes } = calls('history', dir, 'appendDurableHistoryRecord of 1 KB, warm')
       const list = writesAndSyncs(all)
       writeFileSync(path.join(dir, 'calls'), list)
@@ -48,7 +48,7 @@ export default [
     rounds: 1,
     async setup() {
       const { appendDurableHistoryRecord, appendDurableHistoryRecords } = await import('../../index.js')
-      const dir = mkdtempSync(path.join(process.env.HARNERY_BENCH_DISK ?? os.tmpdir(), 'harnery-bench-'))
+      const dir = onDisk()
       const records = Array.from({ length: 100 }, () => historyRecord)
       return {
         ours: timed(() => appendDurableHistoryRecords(path.join(dir, 'batch'), records, historyOptions)),
@@ -60,12 +60,12 @@ export default [
   {
     name: 'history/read-100mb',
     what: `readDurableHistorySync of ${MEGABYTES} MB, against readFileSync and JSON.parse of each line`,
-    limit: { ratio: 1.1 },
+    limit: { ratio: 1 / 3 },
     samples: 6,
     rounds: 1,
     async setup() {
       const { readDurableHistorySync } = await import('../../index.js')
-      const dir = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'harnery-bench-'))
+      const dir = onMemory()
       const file = path.join(dir, 'active.jsonl')
       fill(file)
       return {

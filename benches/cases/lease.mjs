@@ -85,7 +85,7 @@ export function leaseInput(dir, durability) {
 
 async function againstItsCalls(dir, words) {
   const { acquireNoClobberLease } = await native()
-  const where = words.length === 0 ? 'tmpfs' : 'a disk'
+  const where = words.length === 0 ? 'tmpfs' : `a disk, durability "${words[0]}"`
   const { list, notes } = calls('lease', dir, `acquireNoClobberLease and release, warm, on ${where}`, words)
   const file = path.join(dir, 'calls')
   writeFileSync(file, list)

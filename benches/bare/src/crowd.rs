@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use nix::libc;
 use nix::sys::resource::{getrlimit, setrlimit, Resource};
 use nix::sys::signal::Signal;
-use nix::sys::socket::{sendmsg, ControlMessage, MsgFlags};
+use nix::sys::socket::{sendmsg, setsockopt, sockopt::Linger, ControlMessage, MsgFlags};
 use nix::unistd::{fork, ForkResult, Pid};
 
 /// Processes with so many descriptors each, of which the newest listen on a port of their own.
@@ -109,6 +109,10 @@ fn connect(listeners: &[TcpListener], numbers: std::ops::Range<usize>, tell: &Un
         ends.push(TcpStream::connect(listener.local_addr()?)?);
         // Perhaps another one's: there are as many as there are connections.
         ends.push(listener.accept()?.0);
+        // Reset at the end: what would linger for a minute is not there for the cases that follow.
+        for end in ends.iter().rev().take(2) {
+            setsockopt(end, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+        }
     }
     io::Write::write_all(&mut &*tell, &[1])?;
     loop {

@@ -34,10 +34,13 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        if self.lease.is_over() {
+            return;
+        }
         // A lease in another process's name is that process's: it stays.
         let is_ours = self.lease.owner.pid == i64::from(self.host.processes.me().get());
         if is_ours && self.host.processes.outlives_this_thread() {
-            // After a release this does nothing; else a failure has nobody to hear of it.
+            // A failure has nobody to hear of it.
             let _ = self.lease.let_go(&self.host);
         }
     }
