@@ -184,8 +184,19 @@ impl Waiter {
     }
 }
 
+/// Close now what [`Waiting::close_later`] has left open, whoever left it: for the end of an environment, which may take
+/// its time and leaves nothing open.
+pub fn close_now() {
+    let started = *WAITER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(waiter) = started {
+        let closing = std::mem::take(&mut waiter.lock().closing);
+        drop(closing);
+    }
+}
+
+static WAITER: Mutex<Option<&'static Waiter>> = Mutex::new(None);
+
 fn the_waiter() -> io::Result<&'static Waiter> {
-    static WAITER: Mutex<Option<&'static Waiter>> = Mutex::new(None);
     let mut started = WAITER.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(waiter) = *started {
         return Ok(waiter);

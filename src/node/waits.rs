@@ -21,7 +21,7 @@ use super::errors::{exception, guarded, raise, Failure};
 use super::instance::Instance;
 use super::native::native;
 use super::value::{Js, Scope};
-use crate::clock::waiting::Waiting;
+use crate::clock::waiting::{close_now, Waiting};
 use crate::clock::Pause;
 use crate::files::PathError;
 use door::Door;
@@ -216,6 +216,7 @@ impl Waits {
     pub(super) fn end(&self) {
         self.awaited.take();
         drop(self.tasks.take());
+        close_now();
     }
 
     fn door(&self, scope: Scope<'_>) -> Result<Arc<Door>> {
