@@ -66,7 +66,8 @@ for (const name of chosen) {
 
 const text = table(read())
 writeFileSync(path.join(folder, 'table.md'), text)
-console.log(`\n${text}`)
+writeFileSync(path.join(folder, 'traces.md'), traces(read()))
+console.log(`\n${text}\nThe traces stand in ${path.relative(root, path.join(folder, 'traces.md'))}.`)
 const violations = read().reduce((sum, row) => sum + (row.violations ?? 0), 0)
 if (failed.length > 0) fail(`Did not hold: ${failed.join(', ')}. What was found stands above.`)
 if (violations > 0) fail(`${violations} violations.`)
@@ -95,9 +96,13 @@ function read() {
     .map((line) => JSON.parse(line))
 }
 
+function byFault(one, other) {
+  return one.fault.localeCompare(other.fault, 'en') || one.steps - other.steps
+}
+
 function table(all) {
   const claims = all.filter((row) => 'claim' in row).sort((a, b) => a.claim.localeCompare(b.claim, 'en'))
-  const faults = all.filter((row) => 'fault' in row).sort((a, b) => a.fault.localeCompare(b.fault, 'en'))
+  const faults = all.filter((row) => 'fault' in row).sort(byFault)
   return [
     ...lines(['claim', 'gone through', 'violations'], claims.map((row) => [row.claim, row.explored, row.violations])),
     '',
@@ -107,6 +112,13 @@ function table(all) {
     ),
     '',
   ].join('\n')
+}
+
+/** How each fault is come to. */
+function traces(all) {
+  const faults = all.filter((row) => 'fault' in row).sort(byFault)
+  const one = ({ fault, finding, explored, trace }) => `## ${fault}\n\n${finding}: ${explored}.\n\n\`\`\`\n${trace.trimEnd()}\n\`\`\`\n`
+  return ['# Traces\n', 'What leads to what, when something is done wrong on purpose: written by `npm run prove`.\n', ...faults.map(one)].join('\n')
 }
 
 function lines(heads, body) {

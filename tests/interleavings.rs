@@ -135,10 +135,5 @@ fn typescript_contenders_wedge_the_lease_for_each_other_and_a_native_one_gets_th
     // V2: a claimant is killed between linking the pin and checking it.
     let stuck = "stuck: a fresh typescript ends: recovery pin is corrupt before its claim ";
     assert_eq!(report.findings.keys().collect::<Vec<_>>(), [stuck], "{report}");
-    found(
-        "V2, the TypeScript's own steps",
-        format!("TT, {explored}"),
-        stuck,
-        report.findings[stuck].trace.len(),
-    );
+    found("V2, the TypeScript's own steps", format!("TT, {explored}"), stuck, &report.findings[stuck].trace);
 }

@@ -7,8 +7,12 @@
 
 mod proof;
 
+use std::path::Path;
+
+use harnery_native::files::{Access, Dir};
 use harnery_native::sim::explore::{Bounds, Report};
 use harnery_native::sim::lease::{start_states, Group, PowerCheck};
+use harnery_native::sim::Machine;
 
 use proof::{effort, row};
 
@@ -78,4 +82,24 @@ fn a_typescript_contender_gets_the_lease_from_every_disk_that_natives_can_leave(
     cut(&Group::new("N"), &starts, &mut PowerCheck::new(limit()).and_for_typescript());
     let starts = ["nothing", "dead holder", "claim, current removed"];
     cut(&Group::new("NN").preemptions(1), &starts, &mut PowerCheck::new(limit()).and_for_typescript());
+}
+
+#[test]
+fn what_is_in_one_file_that_was_not_synced_says_nothing_of_another() {
+    let machine = Machine::default();
+    machine.world().disk.track_durability();
+    let files = machine.start(1).host().files;
+    let root = Dir::open(&files, Path::new("/")).unwrap();
+    for (name, text) in [("a", "1234"), ("b", "56")] {
+        root.open_file(name, Access::CreateNew { mode: 0o600 })
+            .unwrap()
+            .write_all_at(0, text.as_bytes())
+            .unwrap();
+    }
+    root.sync().unwrap();
+    // Each is empty, half, whole or NULs.
+    let (disks, all) = machine.world().disk.after_power_cut(100);
+    assert_eq!((disks.len(), all), (4 * 4, true));
+    let (disks, all) = machine.world().disk.after_power_cut(15);
+    assert_eq!((disks.len(), all), (15, false));
 }

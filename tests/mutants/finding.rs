@@ -49,8 +49,7 @@ pub fn leg(who: u8, until: Until) -> Leg {
 pub fn tell(fault: &str, explored: &str, report: &Report, finding: &str) {
     let seen =
         report.findings.get(finding).unwrap_or_else(|| panic!("{fault}: {finding} is not in {report}"));
-    found(fault, explored, finding.trim(), seen.trace.len());
-    println!("{}", seen.trace);
+    found(fault, explored, finding.trim(), &seen.trace);
 }
 
 fn assert_nothing(mutation: &str, without: &Report) {

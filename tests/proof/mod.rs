@@ -10,6 +10,8 @@ use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
 
+#[cfg(feature = "sim")]
+use harnery_native::sim::explore::Trace;
 use serde_json::{json, Value};
 
 /// So many times as far as in `npm test`: a factor for bounds on states, seeds, rounds.
@@ -24,10 +26,12 @@ pub fn row(claim: &str, explored: impl Display, violations: usize) {
     add(&json!({ "claim": claim, "explored": explored.to_string(), "violations": violations }));
 }
 
-/// A row of the other table: something is done wrong on purpose, and this is what was found, in so many steps.
-pub fn found(fault: &str, explored: impl Display, finding: &str, steps: usize) {
-    println!("{fault}: {explored}: {finding}, in {steps} steps");
-    add(&json!({ "fault": fault, "explored": explored.to_string(), "finding": finding, "steps": steps }));
+/// A row of the other table: something is done wrong on purpose, and this is what was found, by this way.
+#[cfg(feature = "sim")]
+pub fn found(fault: &str, explored: impl Display, finding: &str, trace: &Trace) {
+    let (explored, steps, trace) = (explored.to_string(), trace.len(), trace.to_string());
+    println!("{fault}: {explored}: {finding}, in {steps} steps:\n{trace}");
+    add(&json!({ "fault": fault, "explored": explored, "finding": finding, "steps": steps, "trace": trace }));
 }
 
 fn add(row: &Value) {

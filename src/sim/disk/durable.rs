@@ -121,6 +121,31 @@ impl Durable {
     }
 }
 
+/// A file, and all that can be in it.
+type Unsure = (Number, Vec<Rc<[u8]>>);
+
+/// Every way to choose, as many times as it comes first: all alike and one at a time before all the others, so that a
+/// bounded enumeration has these.
+fn choices(unsure: &[Unsure]) -> impl Iterator<Item = Vec<usize>> {
+    let counts: Vec<_> = unsure.iter().map(|(_, contents)| contents.len()).collect();
+    let most = counts.iter().copied().max().unwrap_or(1);
+    let of = counts.clone();
+    let alike = (0..most).map(move |choice| of.iter().map(|count| choice.min(count - 1)).collect());
+    let files = counts.len();
+    let single = counts.clone().into_iter().enumerate().flat_map(move |(at, count)| {
+        (0..count).map(move |choice| (0..files).map(|file| if file == at { choice } else { 0 }).collect())
+    });
+    let all = (0..counts.iter().product::<usize>()).map(move |mut number| {
+        let digit = |count: &usize| {
+            let digit = number % count;
+            number /= count;
+            digit
+        };
+        counts.iter().map(digit).collect()
+    });
+    alike.chain(single).chain(all)
+}
+
 impl Disk {
     /// From now on keep account of what would survive; all that is there now does.
     pub fn track_durability(&mut self) {
@@ -198,10 +223,13 @@ impl Disk {
                 .enumerate()
                 .filter(|(at, _)| survives(*at))
                 .for_each(|(_, change)| safe.apply(change));
-            for disk in self.with_contents(&safe) {
+            let base = self.only_named(&safe);
+            let unsure = self.unsure(&safe, &base);
+            for choice in choices(&unsure) {
                 if disks.len() >= limit {
                     return (disks, false);
                 }
+                let disk = base.with_contents(&unsure, &choice);
                 if seen.insert(fingerprint_of(&disk)) {
                     disks.push(disk);
                 }
@@ -210,35 +238,20 @@ impl Disk {
         (disks, all)
     }
 
-    /// One disk for each choice of contents that were not synced: one at a time, and all of them alike.
-    fn with_contents(&self, safe: &Durable) -> Vec<Disk> {
-        let base = self.only_named(safe);
-        let unsure: Vec<_> =
-            base.inodes.iter().map(|(number, _)| (*number, self.contents_of(safe, *number))).collect();
-        let unsure: Vec<_> = unsure.into_iter().filter(|(_, contents)| contents.len() > 1).collect();
-        let most = unsure.iter().map(|(_, contents)| contents.len()).max().unwrap_or(1);
-        let with = |disk: &mut Disk, number: Number, bytes: &Rc<[u8]>| {
-            disk.get_mut(number).node = Node::File(bytes.clone());
-        };
-        let mut disks = Vec::new();
-        for choice in 0..most {
-            let mut disk = base.clone();
-            for (number, contents) in &unsure {
-                with(&mut disk, *number, &contents[choice.min(contents.len() - 1)]);
-            }
-            disks.push(disk);
+    /// The files of which it is open what is in them, each with all that can be.
+    fn unsure(&self, safe: &Durable, base: &Disk) -> Vec<Unsure> {
+        let contents = base.inodes.iter().map(|(number, _)| (*number, self.contents_of(safe, *number)));
+        contents.filter(|(_, contents)| contents.len() > 1).collect()
+    }
+
+    /// This disk with one of the contents for each of these files.
+    fn with_contents(&self, unsure: &[Unsure], choice: &[usize]) -> Disk {
+        let mut disk = self.clone();
+        for ((number, contents), choice) in unsure.iter().zip(choice) {
+            disk.get_mut(*number).node = Node::File(contents[*choice].clone());
         }
-        for (number, contents) in &unsure {
-            for bytes in contents {
-                let mut disk = base.clone();
-                with(&mut disk, *number, bytes);
-                disks.push(disk);
-            }
-        }
-        for disk in &mut disks {
-            disk.track_durability();
-        }
-        disks
+        disk.track_durability();
+        disk
     }
 
     fn contents_of(&self, safe: &Durable, number: Number) -> Vec<Rc<[u8]>> {
