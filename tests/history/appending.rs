@@ -191,6 +191,21 @@ fn short_writes_are_gone_on_with_until_the_record_is_whole() {
 }
 
 #[test]
+fn a_write_that_fails_takes_back_nothing_once_the_lease_is_another_s() {
+    let dir = scratch();
+    let file = path(&dir, "x.jsonl");
+    append_to_file(&real(), &file, "1", 256.0, Writing::default(), &NoSeams).unwrap();
+    let robbed = |_: &Path, _: &[u8]| {
+        fs::rename(path(&dir, "x.jsonl.lease"), path(&dir, "elsewhere")).unwrap();
+        append_to_file(&real(), &file, "2", 256.0, Writing::default(), &NoSeams).unwrap();
+        Err(Thrown::new("disk full"))
+    };
+    let functions = Functions { write: Some(&robbed), ..Functions::default() };
+    append_to_file(&real(), &file, "3", 256.0, Writing::default(), &functions).unwrap_err();
+    assert_eq!(fs::read(&file).unwrap(), b"1\n2\n");
+}
+
+#[test]
 fn a_write_without_progress_fails_and_the_file_is_as_long_as_before() {
     for answer in [0.0, -1.0, 0.5, f64::NAN, f64::INFINITY, 100.0] {
         let dir = scratch();

@@ -23,6 +23,8 @@ mod proof;
 mod reading;
 mod repair;
 mod rewriting;
+#[cfg(feature = "sim")]
+mod robbed;
 mod support;
 mod symlinks;
 #[path = "../umask/mod.rs"]

@@ -102,3 +102,36 @@ fn what_was_acknowledged_survives_also_when_it_was_sealed() {
         }
     }
 }
+
+/// What a killed writer had written and not synced may be in a segment by then; nothing is ever written there again.
+#[test]
+fn what_is_sealed_is_whole_also_when_its_last_writer_was_killed_before_the_sync() {
+    let options = AppendOptions::new(64.0, 64.0).unwrap();
+    let layout = Layout::directory(Path::new("/h"));
+    let (first, second, third) = (r#""first""#, r#""second""#, format!("\"{}\"", "x".repeat(50)));
+    let mut sealed = 0;
+    for step in 0.. {
+        let machine = machine(Start::Nothing);
+        machine.world().disk.track_durability();
+        let add = |host: &Host, record: &str| {
+            append(host, &layout, &[record], options, Writing::default(), &NoSeams)
+        };
+        let killed = machine.start(1);
+        add(&killed.host(), first).unwrap();
+        let done = killed_at(&killed.host(), step, |host| add(host, second).unwrap());
+        killed.kill();
+        machine.pass(Duration::from_secs(35));
+        let next = machine.start(2);
+        if add(&next.host(), &third).is_ok_and(|receipt| receipt.rotated) {
+            sealed += 1;
+            for seat in after_the_cut(&machine) {
+                let read = read_dir(&seat.host(), Path::new("/h")).unwrap();
+                assert_eq!((read[0].as_str(), read.last().unwrap()), (first, &third), "step {step}");
+            }
+        }
+        if done.is_some() {
+            break;
+        }
+    }
+    assert!(sealed > 5, "{sealed}");
+}
