@@ -105,11 +105,12 @@ pub fn unlock(
             reason: authorization.reason,
         };
         let audit = audit::begin(host, coord_root, run_id, &request, sharing)?;
+        audit.assert_current(host)?;
+        // Last: nothing but the unlink comes after it.
         let current = look(host, &run)?;
         if current.lock_sha256 != observed.lock_sha256 || current.owner_state != OwnerState::Dead {
             return Err(changed());
         }
-        audit.assert_current(host)?;
         run.unlink(LOCK)?;
         run.sync()?;
         audit.complete(host)?;

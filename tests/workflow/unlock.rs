@@ -1,7 +1,9 @@
 //! Recovering a dead owner's lock: previewed, exact, audited.
 
+use std::cell::Cell;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use harnery_native::files::Sharing;
 use harnery_native::javascript::json::{sha256_hex, stringify, Value};
@@ -10,7 +12,7 @@ use harnery_native::workflow::recovery::{preview, unlock, Authorization, OwnerSt
 use harnery_native::workflow::{Error, RunId};
 use tempfile::TempDir;
 
-use crate::mortal::{real, scratch};
+use crate::mortal::{fated, real, scratch, Fate};
 use crate::resume::{directory, lock_file, names, run, take};
 
 fn host_name() -> String {
@@ -314,4 +316,53 @@ fn an_invalid_run_id_builds_no_path() {
     for id in ["", "..", "a/b", &"a".repeat(201)] {
         assert!(matches!(RunId::new(id), Err(Error::Input(_))));
     }
+}
+
+/// Puts another lock in the place of the dead owner's before one of the calls.
+struct Replaced {
+    left: Cell<Option<usize>>,
+    lock: PathBuf,
+}
+
+impl Fate for Replaced {
+    fn before(&self, _call: &'static str) {
+        match self.left.get() {
+            Some(0) => {
+                self.left.set(None);
+                fs::remove_file(&self.lock).unwrap_or_default();
+                fs::write(&self.lock, owner("1", "elsewhere")).unwrap();
+            }
+            left => self.left.set(left.map(|left| left - 1)),
+        }
+    }
+}
+
+/// No call looks and unlinks in one; so the last look, which opens and reads the lock, is right before the unlink.
+#[test]
+fn a_lock_that_was_replaced_meanwhile_stays_but_between_the_last_look_and_the_unlink() {
+    let (mut refused, mut lost) = (0, 0);
+    for at in 0.. {
+        let root = dead();
+        let digest = digest(&root);
+        let fate = Rc::new(Replaced { left: Cell::new(Some(at)), lock: lock_file(&root) });
+        let host = fated(&real(), Rc::clone(&fate) as Rc<dyn Fate>);
+        let authorization =
+            Authorization { lock_sha256: Some(&digest), actor: "op", reason: "its host is gone" };
+        let outcome = unlock(&host, root.path(), &run(), &authorization, Sharing::Private);
+        if fate.left.get().is_some() {
+            break;
+        }
+        let stays = fs::read_to_string(lock_file(&root)).is_ok_and(|text| text == owner("1", "elsewhere"));
+        match outcome {
+            Ok(_) if !stays => lost += 1,
+            // Replaced once the dead one's was gone.
+            Ok(_) => {}
+            Err(error) => {
+                assert!(stays, "call {at}: {error}");
+                refused += usize::from(error.to_string().contains("authority changed before unlock"));
+            }
+        }
+    }
+    assert!(refused > 10, "{refused} times it was replaced after the first look");
+    assert!(lost <= 3, "lost {lost} times");
 }
