@@ -1,10 +1,11 @@
 // Finds and loads the binary for this machine: beside this file in a checkout, else the platform's own package.
 //
-// This file and index.js are in the syntax of Node 12, so that an old Node gets the sentence and no SyntaxError.
+// This file, whole.js and index.js are in the syntax of Node 12, so that an old Node gets the sentence and no SyntaxError.
 'use strict'
 
-const { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } = require('fs')
+const { existsSync, readFileSync } = require('fs')
 const { engines, version } = require('./package.json')
+const { checkHoles, checkWhole } = require('./whole.js')
 
 const here = platform()
 module.exports = load()
@@ -30,19 +31,19 @@ function load() {
   checkNode()
   const beside = `${__dirname}/harnery-native.${here}.node`
   try {
-    if (existsSync(beside)) return loadFile(beside)
+    if (existsSync(beside)) {
+      checkWhole(beside)
+      return require(beside)
+    }
     const name = `harnery-native-${here}`
     const file = require.resolve(name)
     checkVersion(name)
-    return loadFile(file)
+    checkWhole(file)
+    if (process.platform === 'linux') checkHoles(file)
+    return require(file)
   } catch (error) {
     throw unsupported(error)
   }
-}
-
-function loadFile(file) {
-  if (process.platform === 'linux') checkWhole(file)
-  return require(file)
 }
 
 /** Bun and Deno say which Node they stand for. */
@@ -56,19 +57,6 @@ function checkNode() {
 function checkVersion(name) {
   const found = require(`${name}/package.json`).version
   if (found !== version) throw new Error(`${name} has version ${found}, and harnery-native has ${version}`)
-}
-
-/** A file that was cut off while it was copied is mapped all the same, and ends the process once a missing page is touched. */
-function checkWhole(file) {
-  const header = Buffer.alloc(64)
-  const fd = openSync(file, 'r')
-  const { size } = fstatSync(fd)
-  readSync(fd, header, 0, header.length, 0)
-  closeSync(fd)
-  if (header.toString('latin1', 0, 4) !== '\x7fELF') throw new Error(`${file} is no binary for Linux`)
-  // An ELF file ends with its section headers: where they start, how large each is, how many there are.
-  const end = Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60)
-  if (size < end) throw new Error(`${file} is damaged: it has ${size} bytes, of at least ${end}`)
 }
 
 function unsupported(error) {

@@ -64,7 +64,7 @@ it('l18 two copies of the addon in one process are two contenders', () => {
   const copy = mkdtempSync(path.join(os.tmpdir(), 'copy-'))
   try {
     const binary = readdirSync(root).filter((name) => name.endsWith('.node'))
-    for (const name of ['index.js', 'loader.js', 'platforms.json', 'package.json', ...binary]) {
+    for (const name of ['index.js', 'loader.js', 'whole.js', 'platforms.json', 'package.json', ...binary]) {
       copyFileSync(path.join(root, name), path.join(copy, name))
     }
     const other = createRequire(import.meta.url)(path.join(copy, 'index.js')) as typeof import('../index.js')

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+import whole from '../whole.js'
 import { fail } from './prepare.mjs'
 
 /** What was asked for is 1.5 MB; where the rest comes from is in CONTRIBUTING.md. This keeps it from growing unseen. */
@@ -13,6 +14,9 @@ const OLDEST_GLIBC = [2, 17]
 export function checkBinary(file, platform) {
   const bytes = readFileSync(file)
   if (bytes.length > LIMIT) fail(`${file} has ${bytes.length} bytes; at most ${LIMIT} are published`)
+  // What the loader would refuse.
+  whole.checkWhole(file, platform.split('-')[0])
+  if (platform.startsWith('linux-')) whole.checkBlocks(file)
   if (bytes.includes('.symtab')) fail(`${file} is not stripped`)
   const versions = [...bytes.toString('latin1').matchAll(/GLIBC_(\d+)\.(\d+)/g)].map((found) => [Number(found[1]), Number(found[2])])
   const newest = versions.sort(([a, b], [c, d]) => a - c || b - d).at(-1)

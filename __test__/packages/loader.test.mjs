@@ -1,7 +1,7 @@
 // Where no binary fits there is one sentence that says what is the matter and what to do, with one code.
 
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 
@@ -66,6 +66,13 @@ const DAMAGED = {
   'an empty file': [(file) => truncateSync(file, 0), /could not be loaded: .* is no binary for Linux\./],
   'a text': [(file) => writeFileSync(file, 'version https://git-lfs.example/spec/v1\n'.repeat(9)), /could not be loaded: .* is no binary for Linux\./],
   'a half': [(file) => truncateSync(file, Math.floor(readFileSync(file).length / 2)), /could not be loaded: .* is damaged: it has \d+ bytes, of at least \d+\./],
+  'a cut file whose header knows of no section headers': [(file) => writeFileSync(file, readFileSync(file).subarray(0, 1_000_000).fill(0, 40, 48)), /could not be loaded: .* is damaged: it has \d+ bytes, of at least \d+\./],
+  // What a power cut after the installation leaves: the length, and not the content.
+  ...Object.fromEntries([1000, 100_000, 1_000_000, 2_000_000, 2_500_000].map((from) => [
+    `a binary with zeros from byte ${from} on`,
+    [(file) => writeFileSync(file, readFileSync(file).fill(0, Math.min(from, readFileSync(file).length - 1000))), /could not be loaded: .* is damaged: its end is zeros\./],
+  ])),
+  'a binary with a hole': [(file) => withHole(file, 1_003_520, 1_007_616), /could not be loaded: .* is damaged: its 4096 bytes from 1003520 on are zeros\./],
   'a binary for another processor': [
     (file) => {
       const bytes = readFileSync(file)
@@ -74,7 +81,7 @@ const DAMAGED = {
     },
     /could not be loaded: .*\.node: .*\./,
   ],
-  'a library that is no addon': [(file) => copyFileSync(aLibrary(), file), /could not be loaded: Module did not self-register: .*\./],
+  'a library that is no addon': [(file) => writeFileSync(file, withoutEntry(readFileSync(file))), /could not be loaded: Module did not self-register: .*\./],
 }
 
 for (const [what, [change, message]] of Object.entries(DAMAGED)) {
@@ -104,8 +111,19 @@ test('what is there is never touched: a read-only installation loads', () => {
   assert.deepEqual(readdirSync(path.join(folder('read-only'), 'node_modules', 'harnery-native')), before)
 })
 
-/** Some shared library of this machine that Node can open. */
-function aLibrary() {
-  const maps = readFileSync('/proc/self/maps', 'utf8')
-  return /(\/\S*libm[.-]\S*so\S*)/.exec(maps)[1]
+/** All of it but the bytes between, which are never written. */
+function withHole(file, from, to) {
+  const bytes = readFileSync(file)
+  const rest = openSync(file, 'w')
+  writeSync(rest, bytes, 0, from, 0)
+  writeSync(rest, bytes, to, bytes.length - to, to)
+  closeSync(rest)
+}
+
+/** The function that Node looks for is called otherwise. (Another library of the machine would do, but which ones Node can load differs from system to system.) */
+function withoutEntry(bytes) {
+  const name = 'napi_register_module_v1'
+  const at = bytes.indexOf(name)
+  assert.notEqual(at, -1)
+  return bytes.fill('x', at, at + name.length)
 }
