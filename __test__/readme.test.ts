@@ -28,6 +28,17 @@ it('lists every code that an error can have, and no other', () => {
   expect([...new Set(used)].filter((code) => !constants.includes(code)).sort()).toEqual(listed)
 })
 
+it('has the figures that docs/performance.md has', () => {
+  const [, measurements = ''] = readme.split('\n## Measurements\n')
+  const told = [...measurements.matchAll(/^\| `([\w/-]+)` \|[^|]*\| ([^|]*?) \| ([^|]*?) ?\|/gm)].map(([, ...row]) => row)
+  expect(told.length).toBeGreaterThan(5)
+  const run = readFileSync('docs/performance.md', 'utf8')
+  for (const [name, ours, reference] of told) {
+    const [, measured = '', against = ''] = new RegExp(`^\\| ${name}: [^|]*\\| ([^|]*) \\|([^|]*)\\|`, 'm').exec(run) ?? []
+    expect([name, measured.split(' (')[0], against.trim().split(' (')[0]]).toEqual([name, ours, reference])
+  }
+})
+
 function rustFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.rs'))

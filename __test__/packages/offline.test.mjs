@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 
@@ -33,6 +33,17 @@ test('no package has an install script', () => {
     const { scripts } = JSON.parse(readFileSync(path.join(folder('offline'), 'node_modules', name, 'package.json'), 'utf8'))
     assert.equal(scripts, undefined, name)
   }
+})
+
+test('every link of the installed documents leads to something that is installed', () => {
+  const at = path.join(folder('offline'), 'node_modules', 'harnery-native')
+  const documents = readdirSync(at, { recursive: true }).filter((name) => name.endsWith('.md'))
+  const links = documents.flatMap((name) => {
+    const text = readFileSync(path.join(at, name), 'utf8')
+    return [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, target]) => path.join(path.dirname(name), target))
+  })
+  assert.ok(links.length > 10)
+  assert.deepEqual(links.filter((target) => !existsSync(path.join(at, target))), [])
 })
 
 test('the exports are those of the committed list', () => {
