@@ -1,4 +1,4 @@
-// Every snippet of the documents is run as its reader would, or compiled, or looked up.
+// Every snippet of the documents is run as its reader would; commands of this project are looked up.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -49,31 +49,41 @@ it('the README\'s reader has a server registered, listed and stopped, and every 
   expect(await reader.leave()).toBe(0)
 })
 
-it('the other documents\' TypeScript compiles against the types, and against a stand-in for the harness', { timeout: 60_000 }, () => {
+it('the other documents\' TypeScript compiles against the types and runs, with the tests\' second implementation in the harness\'s place', { timeout: 60_000 }, () => {
   const root = scratch()
   const all = documents.flatMap((document) => snippets(document)).filter(({ language }) => language === 'ts')
   expect(all.length).toBeGreaterThan(0)
   const harness = {
-    'core/workflow/workspaces/leases.ts': "export { acquireNoClobberLease } from 'harnery-native'\n",
+    'core/workflow/workspaces/leases.ts': `export { acquireNoClobberLease } from '${path.resolve('__test__/support/harness/leases.mjs')}'\n`,
     'app/identity.ts': `import type { ServerHost } from 'harnery-native'
-export declare const resolveCoordRoot: NonNullable<ServerHost['resolveCoordRoot']>
-export declare const callingOwner: NonNullable<ServerHost['callingOwner']>
-export declare const ownerStateReader: NonNullable<ServerHost['ownerStates']>
-export declare const storageSharing: NonNullable<ServerHost['sharing']>
+export const resolveCoordRoot: NonNullable<ServerHost['resolveCoordRoot']> = () => process.cwd()
+export const callingOwner: NonNullable<ServerHost['callingOwner']> = () => ({ instance_id: 'reader' })
+export const ownerStateReader: NonNullable<ServerHost['ownerStates']> = () => () => 'live'
+export const storageSharing: NonNullable<ServerHost['sharing']> = () => 'private'
 `,
   }
-  const files = { ...harness, ...Object.fromEntries(all.map((snippet, index) => [`app/${index}-${nameOf(snippet) ?? 'snippet.ts'}`, `${snippet.text}export {}\n`])) }
-  const compilerOptions = { target: 'es2022', module: 'preserve', moduleResolution: 'bundler', strict: true, noEmit: true, allowImportingTsExtensions: true, types: ['node'], typeRoots: [path.resolve('node_modules/@types')] }
+  const read = Object.fromEntries(all.map((snippet, index) => [`app/${index}-${nameOf(snippet) ?? 'snippet.ts'}`, `${snippet.text}export {}\n`]))
+  const files = { ...harness, ...read }
+  const compilerOptions = { target: 'es2022', module: 'preserve', moduleResolution: 'bundler', strict: true, rootDir: '.', outDir: 'out', rewriteRelativeImportExtensions: true, verbatimModuleSyntax: true, types: ['node'], typeRoots: [path.resolve('node_modules/@types')] }
   mkdirSync(path.join(root, 'node_modules'))
   symlinkSync(path.resolve('.'), path.join(root, 'node_modules', 'harnery-native'))
+  writeFileSync(path.join(root, 'package.json'), JSON.stringify({ type: 'module' }))
   writeFileSync(path.join(root, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: Object.keys(files) }))
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(root, name)), { recursive: true })
     writeFileSync(path.join(root, name), text)
   }
-  const { status, stdout } = spawnSync(process.execPath, [path.resolve('node_modules/typescript/bin/tsc'), '-p', root], { encoding: 'utf8' })
-  expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+  expect(outcome(path.resolve('node_modules/typescript/bin/tsc'), ['-p', root], root)).toEqual({ status: 0, stdout: '', stderr: '' })
+  for (const [name, text] of Object.entries(read)) {
+    const ran = outcome(path.join(root, 'out', name.replace(/\.ts$/, '.js')), [], root)
+    expect({ name, ...ran }).toEqual({ name, status: 0, stdout: said(text), stderr: '' })
+  }
 })
+
+function outcome(program: string, args: string[], cwd: string) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd, encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
 
 describe('docs/switching.md', () => {
   const switching = readFileSync('docs/switching.md', 'utf8')
