@@ -23,7 +23,7 @@ export function whyNot(platform) {
   if (os === 'darwin' && process.platform !== 'darwin') return "Apple's linker and libraries are on macOS only"
   if (os === 'linux' && process.platform !== 'linux') return 'it is built on Linux'
   if (!hasStandardLibrary(target)) return `Rust's standard library for it is missing (rustup target add ${target})`
-  if (os === 'linux' && platform !== OWN_TOOLCHAIN && !runs('cargo-zigbuild')) return 'cargo-zigbuild is missing (pip install ziglang cargo-zigbuild)'
+  if (os === 'linux' && platform !== OWN_TOOLCHAIN && !runs('cargo-zigbuild')) return 'cargo-zigbuild is missing (pip install ziglang cargo-zigbuild, in an environment of its own: python3 -m venv)'
   if (platform === OWN_TOOLCHAIN && process.arch !== 'x64') return 'the toolchain with the old glibc is for x64'
   return undefined
 }

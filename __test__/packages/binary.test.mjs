@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 
 import { checkBinary } from '../../scripts/check-binary.mjs'
 import { consumer } from './consumer.mjs'
-import { expectRun, folder, here, row, tarballsHere } from './world.mjs'
+import { expectRun, folder, here, root, row, tarballsHere } from './world.mjs'
 
 const at = consumer('measured')
 const { main, platform } = tarballsHere()
@@ -19,6 +19,13 @@ test('it is stripped, small, and for an old glibc', () => {
   const { size, glibc } = checkBinary(binary, here())
   row('size of the binary', `${(size / 1024).toFixed(0)} KiB`, 'within the limit')
   if (glibc) row('oldest glibc, by its strings', `glibc ${glibc}`, '<= 2.17')
+})
+
+test('one that the loader would refuse is not published', { skip: process.platform === 'linux' ? false : 'about ELF files' }, () => {
+  const damaged = path.join(folder('damaged-binary'), 'damaged.node')
+  writeFileSync(damaged, readFileSync(binary).fill(0, 1_003_520, 1_007_616))
+  const { status, stderr } = spawnSync(process.execPath, [path.join(root, 'scripts', 'check-binary.mjs'), damaged, here()], { encoding: 'utf8' })
+  assert.deepEqual({ status, stderr: stderr.trim() }, { status: 1, stderr: `✗ The loader would refuse it: ${damaged} is damaged: its 4096 bytes from 1003520 on are zeros` })
 })
 
 const objdump = spawnSync('objdump', ['--version']).status === 0 && process.platform === 'linux'
