@@ -51,9 +51,10 @@ test('a cold require costs at most 5 ms more than that of an empty native module
   const [ours, bare] = Object.values(runs).map((times) => ({ wall: median(times, 'wall'), cpu: median(times, 'cpu') }))
   const over = { wall: ours.wall - bare.wall, cpu: ours.cpu - bare.cpu }
   console.log(`cold require: ${text(ours)}; an empty native module: ${text(bare)} (medians of 20)`)
-  // What waits for a core on a busy machine is no cost of the module: held to the limit is the time on one.
+  // What waits for a core on a busy machine is no cost of the module: held to the limit are the time on one, and the quickest in all.
   row('cold require over an empty module', `Node ${process.versions.node}`, `${text(over)} (<= 5)`)
   assert.ok(over.cpu <= 5)
+  assert.ok(quickest(runs.ours) - quickest(runs.empty) <= 5)
 })
 
 /** In a process of its own, so that nothing of it is loaded. */
@@ -68,6 +69,10 @@ function coldRequire(name) {
 
 function text({ wall, cpu }) {
   return `${cpu.toFixed(2)} ms on a core, ${wall.toFixed(2)} ms in all`
+}
+
+function quickest(times) {
+  return Math.min(...times.map(({ wall }) => wall))
 }
 
 function median(times, which) {
