@@ -39,9 +39,9 @@ fn search(group: &Group, states: usize, which: impl Fn(&StartState) -> bool) -> 
 /// No bound but the group's own.
 const ALL: usize = 5_000_000;
 
-/// Two contenders from every start state: to the end where there is an hour for it (28 million states), else so far.
+/// Two contenders from every start state: to the end where there is half an hour (28 million states), else so far.
 fn two(group: &Group, states: usize) {
-    if effort() >= 50 {
+    if effort() >= 25 {
         assert_none_found_in_all(&explore(group, usize::MAX, every));
     } else {
         assert_none_found(&explore(group, states * effort(), every));
