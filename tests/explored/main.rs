@@ -6,5 +6,6 @@ mod custody;
 #[path = "../proof/mod.rs"]
 mod proof;
 mod registry;
+mod repair;
 mod resume;
 mod stage;
